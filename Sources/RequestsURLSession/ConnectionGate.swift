@@ -20,7 +20,7 @@ final class ConnectionGate: Sendable {
 
     /// Admits `exchange` or adds it to the queue of its origin, and returns whether it was admitted.
     ///
-    /// A queued exchange is started later by a call of its `resumeTask()`.
+    /// A queued exchange is started later by a call of its `startTask()`.
     func enter(_ exchange: SessionExchange) -> Bool {
         states.withLock { states in
             states[exchange.request.target.origin, default: OriginState()].admit(exchange, limit: limit)
@@ -37,8 +37,8 @@ final class ConnectionGate: Sendable {
             if states[origin]?.active.isEmpty == true { states[origin] = nil }
             return next
         }
-        // Outside the lock, because resuming a task may call back.
-        next?.resumeTask()
+        // Outside the lock, because an exchange that has ended leaves the gate at once.
+        next?.startTask()
     }
 }
 

@@ -1,12 +1,12 @@
 import Dispatch
 @_spi(Lock) import Requests
 
-/// The active exchanges of all sessions that share a delegate.
+/// The active exchanges of an executor.
 final class ExchangeRegistry: Sendable {
     /// The identity of a task.
     ///
     /// Each session numbers its tasks from 1, so the session is a part of it.
-    struct Key: Hashable, Sendable {
+    private struct Key: Hashable, Sendable {
         private let session: ObjectIdentifier
         private let task: Int
 
@@ -16,14 +16,19 @@ final class ExchangeRegistry: Sendable {
         }
     }
 
-    /// The gate for exchanges that have their own connection.
-    let gate: ConnectionGate
-    private let exchanges = Lock<[Key: SessionExchange]>([:])
+    private struct State {
+        /// The number of resets.
+        var generation = 0
+        /// The exchanges that have not ended, each with the key of its task, once it has one.
+        var active: [ObjectIdentifier: (exchange: SessionExchange, key: Key?)] = [:]
+        var exchanges: [Key: SessionExchange] = [:]
+    }
+
+    private let state = Lock(State())
     private let timer: DeadlineTimer
     private let outsideQueue = DispatchQueue(label: "Requests.URLSessionExecutor")
 
-    init(gate: ConnectionGate) {
-        self.gate = gate
+    init() {
         let reference = WeakReference()
         timer = DeadlineTimer { now in reference.registry?.expire(now) }
         reference.set(self)
@@ -31,21 +36,51 @@ final class ExchangeRegistry: Sendable {
 
     /// The exchange of `task` in `session`; nil once it has ended.
     subscript(session: URLSession, task: URLSessionTask) -> SessionExchange? {
-        exchanges.withLock { $0[Key(session, task)] }
+        state.withLock { $0.exchanges[Key(session, task)] }
     }
 
-    func add(_ exchange: SessionExchange) {
-        exchanges.withLock { $0[exchange.key] = exchange }
+    /// The number of resets so far.
+    var generation: Int { state.withLock { $0.generation } }
+
+    /// Counts a reset, and returns the exchanges that were added before it and have not ended.
+    func beginGeneration() -> [SessionExchange] {
+        state.withLock { state in
+            state.generation += 1
+            return state.active.values.map(\.exchange)
+        }
+    }
+
+    /// Adds an exchange without a task; returns false if there was a reset since `generation`.
+    func add(_ exchange: SessionExchange, since generation: Int) -> Bool {
+        state.withLock { state in
+            guard state.generation == generation else { return false }
+            state.active[ObjectIdentifier(exchange)] = (exchange, nil)
+            return true
+        }
+    }
+
+    /// Passes the events of `task` to `exchange` from now on; returns false if the exchange has been removed.
+    func attach(_ exchange: SessionExchange, _ session: URLSession, _ task: URLSessionTask) -> Bool {
+        let key = Key(session, task)
+        return state.withLock { state in
+            guard state.active[ObjectIdentifier(exchange)] != nil else { return false }
+            state.active[ObjectIdentifier(exchange)] = (exchange, key)
+            state.exchanges[key] = exchange
+            return true
+        }
     }
 
     func remove(_ exchange: SessionExchange) {
-        _ = exchanges.withLock { $0.removeValue(forKey: exchange.key) }
+        state.withLock { state in
+            guard let key = state.active.removeValue(forKey: ObjectIdentifier(exchange))?.key else { return }
+            state.exchanges[key] = nil
+        }
     }
 
-    /// Runs `work` on a queue from which it may call a session.
+    /// Runs `work` on the queue on which all calls into sessions are made.
     ///
     /// The queue is serial and has its own thread, so a call that waits for a busy session does not block a thread of
-    /// the concurrency pool.
+    /// the concurrency pool, a caller or a time limit.
     func runOutsideSession(_ work: @escaping @Sendable () -> Void) {
         outsideQueue.async(execute: work)
     }
@@ -55,16 +90,10 @@ final class ExchangeRegistry: Sendable {
         timer.set(for: instant)
     }
 
-    /// Cancels all exchanges.
-    func cancelAll() {
-        // Outside the lock, because an exchange that ends removes itself.
-        for exchange in exchanges.withLock({ Array($0.values) }) { exchange.cancel() }
-    }
-
     /// Ends the exchanges whose limit has passed at `now`, and returns the next instant to check; nil if there is none.
     private func expire(_ now: Deadline) -> Deadline? {
         // Outside the lock, because an exchange that ends removes itself.
-        exchanges.withLock({ Array($0.values) }).compactMap { $0.expire(at: now) }.min()
+        state.withLock { $0.active.values.map(\.exchange) }.compactMap { $0.expire(at: now) }.min()
     }
 
     /// A weak reference to the registry, for the timer that the registry owns.

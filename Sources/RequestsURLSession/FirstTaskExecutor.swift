@@ -21,7 +21,7 @@ final class FirstTaskExecutor: RequestExecutor {
         self.base = base
         let result = Result { () throws(RequestError) in try Self.makeFirstExchange(request, on: base) }
         first = Lock(result)
-        task = try? result.get().exchange.task
+        task = (try? result.get())?.exchange.task
     }
 
     deinit {
@@ -70,6 +70,8 @@ final class FirstTaskExecutor: RequestExecutor {
         let path = upload == nil ? Spool.newPath() : nil
         let exchange = try base.sessions.exchange(
             request, upload ?? Upload(pendingFile: path ?? ""), since: base.sessions.generation)
+        // Sessions have no way to make a task later than the object that represents it.
+        _ = try exchange.makeTask()
         return FirstExchange(exchange: exchange, spoolPath: path)
     }
 }

@@ -6,8 +6,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let registry: ExchangeRegistry
     private let challenges: ConnectionChallenges
 
-    init(_ challenges: ConnectionChallenges, gate: ConnectionGate) {
-        registry = ExchangeRegistry(gate: gate)
+    init(_ challenges: ConnectionChallenges, _ registry: ExchangeRegistry) {
+        self.registry = registry
         self.challenges = challenges
     }
 
@@ -17,9 +17,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         // Foundation on Linux ends the process if the handler is called for a cancelled task. There, the handler is not
-        // called once the exchange has ended, which does no harm.
-        let isRefused = registry[session, task]?.performIfActive { completionHandler(nil) } ?? false
-        if !isRefused, Platform.implementation == .darwin { completionHandler(nil) }
+        // called once the exchange has ended, which does no harm. A cancellation waits for the session's queue, on which
+        // this runs.
+        if Platform.implementation == .darwin || registry[session, task]?.isActive == true { completionHandler(nil) }
     }
 
     func urlSession(

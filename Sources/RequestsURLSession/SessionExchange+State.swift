@@ -2,6 +2,17 @@ extension SessionExchange.State {
     /// The number of unread bytes above which the session is paused, where that is possible.
     private static let unreadLimit = 1 << 20
 
+    /// Starts the limit of the first stage: URLSession reports no connection, so a request without a body waits for its
+    /// first byte from the start.
+    mutating func waitForResponse(to upload: Upload) {
+        timeLimits.wait(for: (upload.length ?? 1) > 0 ? .connecting : .firstByte)
+    }
+
+    /// Returns an error with `reason`, which states whether the request can have reached the server.
+    func error(_ reason: RequestError.Reason) -> RequestError {
+        isResumed ? RequestError(reason) : RequestError(reason).beforeSending()
+    }
+
     /// Chooses the destination of the response body.
     ///
     /// - Throws: `RequestError` with `tooLarge` if the declared length is over the limit, or the error of opening the

@@ -1,27 +1,35 @@
+import Dispatch
 @_spi(Lock) import Requests
 
 /// One exchange over a session: the delegate's events, the waiting caller and the running time limits.
 ///
 /// All mutable state is protected by one lock. The exchange ends once: the first of the last byte, an error, a time
 /// limit or a cancellation determines its result, and later events are ignored. Outside the lock, continuations are
-/// resumed, tasks cancelled and progress handlers called.
+/// resumed, tasks cancelled and progress handlers called. The task is made after the limits have begun, so they and a
+/// cancellation end the exchange also while that waits (decision 0059).
 final class SessionExchange: Sendable {
     typealias Outcome = Result<RawResponse, RequestError>
     typealias Chunk = Result<Data?, RequestError>
 
     let request: PreparedRequest
-    let task: URLSessionTask
-    let key: ExchangeRegistry.Key
     /// Whether the task's session has no other task, so that the task uses a new connection.
     let isAlone: Bool
     private let upload: Upload
-    let registry: ExchangeRegistry
+    private let sessions: Sessions
+    private let configure: @Sendable (URLSessionTask) -> Void
     private let startTime = Deadline.now
     private let state: Lock<State>
     /// The reporter of the progress; nil if the request has no progress handler.
     private let progress = Lock<ProgressReporter?>(nil)
 
     struct State {
+        /// The task and its session, once they have been made.
+        var task: URLSessionTask?
+        var session: URLSession?
+        /// Whether the task has been resumed, so that the request may reach the server.
+        var isResumed = false
+        /// Signalled when the task has been made or the exchange ends.
+        var taskSignal: DispatchSemaphore?
         var timeLimits: SessionTimeLimits
         /// The latest instant at which the registry checks the time limits of this exchange.
         var nextCheck: Deadline?
@@ -48,25 +56,25 @@ final class SessionExchange: Sendable {
     struct Effects {
         var isOver = false
         var cancelsTask = false
-        var resumesTask = false
+        var startsTask = false
+        var task: URLSessionTask?
+        var taskSignal: DispatchSemaphore?
         var nextCheck: Deadline?
         var caller: (CheckedContinuation<Outcome, Never>, Outcome)?
         var reader: (CheckedContinuation<Chunk, Never>, Chunk)?
         var pausesReceiving: Bool?
     }
 
-    /// Creates an exchange with a new task of `session`, which is not resumed.
+    /// Creates an exchange whose task `sessions` makes, and `configure` configures.
     init(
-        _ request: PreparedRequest, _ urlRequest: URLRequest, _ upload: Upload, in session: URLSession, isAlone: Bool,
-        registry: ExchangeRegistry
+        _ request: PreparedRequest, _ upload: Upload, in sessions: Sessions,
+        configuring configure: @escaping @Sendable (URLSessionTask) -> Void
     ) {
         self.request = request
         self.upload = upload
-        self.isAlone = isAlone
-        task = Platform.task(for: urlRequest, sending: upload, in: session)
-        if let priority = request.options.priority { task.priority = priority.ofSessionTask }
-        key = ExchangeRegistry.Key(session, task)
-        self.registry = registry
+        self.sessions = sessions
+        self.configure = configure
+        isAlone = Platform.needsOwnConnection(request)
         state = Lock(State(timeLimits: SessionTimeLimits(request)))
         reportProgress(to: request.progressHandler)
     }
@@ -84,6 +92,8 @@ final class SessionExchange: Sendable {
             let before = state.nextCheck
             var effects = Effects()
             change(&state, &effects)
+            effects.task = state.task
+            if effects.isOver { effects.taskSignal = state.taskSignal.take() }
             if let outcome = state.outcome, let caller = state.caller.take() {
                 effects.caller = (caller, outcome)
                 state.outcome = nil
@@ -96,35 +106,94 @@ final class SessionExchange: Sendable {
         }
         // The order matters: an exchange is no longer registered when its caller resumes.
         if effects.isOver { leave() }
-        if effects.cancelsTask { registry.runOutsideSession { [task] in task.cancel() } }
-        if effects.resumesTask { start() }
-        if let pauses = effects.pausesReceiving { pauses ? Platform.pause(task) : Platform.resume(task) }
-        if let nextCheck = effects.nextCheck { registry.scheduleExpiration(at: nextCheck) }
+        if let nextCheck = effects.nextCheck { sessions.registry.scheduleExpiration(at: nextCheck) }
+        if effects.startsTask { start() }
+        if let task = effects.task {
+            if effects.cancelsTask { sessions.registry.runOutsideSession { task.cancel() } }
+            if let pauses = effects.pausesReceiving {
+                sessions.registry.runOutsideSession { pauses ? Platform.pause(task) : Platform.resume(task) }
+            }
+        }
+        effects.taskSignal?.signal()
         if let (caller, outcome) = effects.caller { caller.resume(returning: outcome) }
         if let (reader, chunk) = effects.reader { reader.resume(returning: chunk) }
     }
 }
 
-// MARK: Starting and ending
+// MARK: The task
 
 extension SessionExchange {
-    /// Resumes the task; a task with its own connection is resumed once the gate admits it.
-    private func start() {
-        guard isAlone else { return task.resume() }
-        if registry.gate.enter(self) { task.resume() }
-        // The exchange may have ended before it entered the gate; nothing else would remove it then.
-        if state.withLock({ $0.ending != nil }) { registry.gate.leave(self) }
+    /// Whether the exchange has not ended.
+    var isActive: Bool { state.withLock { $0.ending == nil } }
+
+    /// The task; nil until it has been made.
+    var task: URLSessionTask? { state.withLock { $0.task } }
+
+    /// The session of the task; nil until the task has been made.
+    var session: URLSession? { state.withLock { $0.session } }
+
+    /// Returns a new task of `session`, which is not resumed; waits while transfers occupy the session.
+    func newTask(in session: URLSession) -> URLSessionTask {
+        let task = Platform.task(for: URLRequest(request, sending: upload), sending: upload, in: session)
+        if let priority = request.options.priority { task.priority = priority.ofSessionTask }
+        configure(task)
+        return task
     }
 
-    /// Resumes the task once the gate has admitted the exchange, possibly on a queue of another session.
-    func resumeTask() {
-        // The queues of all sessions have one target queue, so waiting for another session here ends the process.
-        registry.runOutsideSession { [task] in task.resume() }
+    /// Makes `task` the task of this exchange; returns false if the exchange has ended.
+    func attach(_ task: URLSessionTask, of session: URLSession) -> Bool {
+        state.withLock { state in
+            guard state.ending == nil else { return false }
+            (state.task, state.session) = (task, session)
+            return true
+        }
+    }
+
+    /// Makes the task, and blocks the thread until it exists.
+    ///
+    /// - Throws: `RequestError` if a time limit passes first, or the executor is reset.
+    func makeTask() throws(RequestError) -> URLSessionTask {
+        let signal = DispatchSemaphore(value: 0)
+        update { state, effects in
+            guard state.ending == nil else { return effects.taskSignal = signal }
+            state.taskSignal = signal
+            state.waitForResponse(to: upload)
+        }
+        sessions.makeTask(of: self) { _ in signal.signal() }
+        signal.wait()
+        update { state, _ in
+            state.taskSignal = nil
+            state.timeLimits.stopWaiting()
+        }
+        let (task, ending) = state.withLock { ($0.task, $0.ending) }
+        if case .failure(let error) = ending { throw error }
+        guard let task else { throw RequestError(.cancelled).beforeSending() }
+        return task
+    }
+
+    /// Makes the task if there is none, and resumes it; with its own connection, once the gate admits it.
+    private func start() {
+        guard isAlone else { return startTask() }
+        if sessions.gate.enter(self) { startTask() }
+        // The exchange may have ended before it entered the gate; nothing else would remove it then.
+        if !isActive { sessions.gate.leave(self) }
+    }
+
+    /// Makes the task if there is none, and resumes it, unless the exchange ends first.
+    func startTask() {
+        sessions.makeTask(of: self) { task in
+            let mayResume = self.state.withLock { state in
+                guard state.ending == nil else { return false }
+                state.isResumed = true
+                return true
+            }
+            if mayResume { task?.resume() }
+        }
     }
 
     private func leave() {
-        registry.remove(self)
-        if isAlone { registry.gate.leave(self) }
+        sessions.registry.remove(self)
+        if isAlone { sessions.gate.leave(self) }
     }
 }
 
@@ -138,8 +207,8 @@ extension SessionExchange {
                 update { state, effects in
                     state.caller = caller
                     guard state.outcome == nil else { return }
-                    state.timeLimits.wait(for: (upload.length ?? 1) > 0 ? .connecting : .firstByte)
-                    effects.resumesTask = true
+                    state.waitForResponse(to: upload)
+                    effects.startsTask = true
                 }
             }
         } onCancel: {
@@ -151,8 +220,8 @@ extension SessionExchange {
     /// Ends the exchange and discards the unread part of a streamed body.
     func cancel() {
         update { state, effects in
-            let error = RequestError(.cancelled)
-            state.end(state.caller == nil && !state.hasOutcome ? error.beforeSending() : error, &effects)
+            let error = state.error(.cancelled)
+            state.end(error, &effects)
             state.discardBody(error)
         }
     }
@@ -186,17 +255,6 @@ extension SessionExchange {
     /// Ends the exchange with `error`, because its server was refused.
     func refuseServer(_ error: RequestError) {
         update { state, effects in state.end(error, &effects) }
-    }
-
-    /// Runs `work` if the exchange is active, and returns whether it did.
-    ///
-    /// The exchange's task is not cancelled during that time.
-    func performIfActive(_ work: () -> Void) -> Bool {
-        state.withLock { state in
-            guard state.ending == nil else { return false }
-            work()
-            return true
-        }
     }
 
     /// Records the connection metrics of the session.
@@ -299,7 +357,7 @@ extension SessionExchange {
                 state.nextCheck = next
                 return
             }
-            let error = RequestError(.timedOut(phase))
+            let error = state.error(.timedOut(phase))
             state.end(error, &effects)
             state.discardBody(error)
         }

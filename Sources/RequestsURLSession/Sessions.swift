@@ -1,49 +1,21 @@
-import Dispatch
 @_spi(Lock) import Requests
 
-/// The current session of an executor, which a reset replaces.
+/// The sessions of an executor: one that its calls share, which a reset replaces, and one for each call that must have
+/// its own connection.
 ///
-/// Releasing the last copy of the executor invalidates it.
+/// Every call into a session is made on the queue of the registry, and no lock is held meanwhile: on Linux all sessions
+/// of the process share one queue, so that any call waits while transfers occupy it (decision 0059).
+///
+/// Releasing the last copy of the executor invalidates the session.
 final class Sessions: Sendable {
-    private struct Current {
-        let session: URLSession
-        let delegate: SessionDelegate
-        /// The number of resets before this session was made.
-        let generation: Int
-
-        init(
-            _ configuration: URLSessionConfiguration, _ challenges: ConnectionChallenges, _ gate: ConnectionGate,
-            generation: Int
-        ) {
-            self.generation = generation
-            delegate = SessionDelegate(challenges, gate: gate)
-            session = Self.session(configuration, delegate)
-        }
-
-        var registry: ExchangeRegistry { delegate.registry }
-
-        /// Returns a session for a single task, which therefore uses a new connection.
-        func sessionForOneTask(_ configuration: URLSessionConfiguration) -> URLSession {
-            Self.session(configuration, delegate)
-        }
-
-        private static func session(
-            _ configuration: URLSessionConfiguration, _ delegate: SessionDelegate
-        ) -> URLSession {
-            URLSession(configuration: configuration, delegate: delegate, delegateQueue: Platform.delegateQueue())
-        }
-    }
-
     private let configuration: URLSessionConfiguration
     /// The responses to challenges about the connection.
     let challenges: ConnectionChallenges
-    private let gate: ConnectionGate
-    private let current: Lock<Current>
-    /// The number of resets.
-    ///
-    /// It has its own lock, because the lock of the session is held during the wait for a busy session.
-    private let resets = Lock(0)
-    private let creationQueue = DispatchQueue(label: "Requests.URLSessionExecutor.tasks")
+    /// The gate for exchanges that have their own connection.
+    let gate: ConnectionGate
+    let registry = ExchangeRegistry()
+    private let delegate: SessionDelegate
+    nonisolated(unsafe) private var session: URLSession  // only the queue of the registry uses it
 
     init(_ configuration: URLSessionConfiguration, _ challenges: ConnectionChallenges) {
         let configuration = configuration.overridden()
@@ -51,80 +23,76 @@ final class Sessions: Sendable {
         self.configuration = configuration
         self.challenges = challenges
         gate = ConnectionGate(limit: configuration.httpMaximumConnectionsPerHost)
-        current = Lock(Current(configuration, challenges, gate, generation: 0))
+        delegate = SessionDelegate(challenges, registry)
+        session = Self.session(configuration, delegate)
     }
 
     deinit {
-        current.withLock { $0.session.finishTasksAndInvalidate() }
+        registry.runOutsideSession { [session] in session.finishTasksAndInvalidate() }
+    }
+
+    private static func session(
+        _ configuration: URLSessionConfiguration, _ delegate: SessionDelegate
+    ) -> URLSession {
+        URLSession(configuration: configuration, delegate: delegate, delegateQueue: Platform.delegateQueue())
     }
 
     /// The number of resets so far.
-    var generation: Int { resets.withLock { $0 } }
+    var generation: Int { registry.generation }
 
-    /// Returns the exchange of `request` with its task, which is not resumed; it is made on a thread that may wait for
-    /// a busy session.
-    ///
-    /// Foundation on Linux creates a task on the session's own queue and blocks the caller meanwhile. Fast responses
-    /// can keep that queue busy, and reading them needs the few threads of the concurrency pool.
-    func makeExchange(
-        _ request: PreparedRequest, _ upload: Upload, since generation: Int
-    ) async throws(RequestError) -> SessionExchange {
-        let result = await withCheckedContinuation { continuation in
-            creationQueue.async {
-                continuation.resume(
-                    returning: Result { () throws(RequestError) in
-                        try self.exchange(request, upload, since: generation)
-                    })
-            }
-        }
-        return try result.get()
-    }
-
-    /// Returns the exchange of `request` with its task, which is not resumed.
+    /// Returns the exchange of `request`, which has no task yet.
     ///
     /// - Throws: `RequestError` with `cancelled` if the executor has been reset since `generation`.
     func exchange(
-        _ request: PreparedRequest, _ upload: Upload, since generation: Int
+        _ request: PreparedRequest, _ upload: Upload, since generation: Int,
+        configuring configure: @escaping @Sendable (URLSessionTask) -> Void = { _ in }
     ) throws(RequestError) -> SessionExchange {
-        let urlRequest = URLRequest(request, sending: upload)
-        let isAlone = Platform.needsOwnConnection(request)
-        // Under the lock, because creating a task in an invalidated session ends the process.
-        return try current.withLock { (current) throws(RequestError) in
-            guard current.generation == generation else { throw RequestError(.cancelled).beforeSending() }
-            let session = isAlone ? current.sessionForOneTask(configuration) : current.session
-            let exchange = SessionExchange(
-                request, urlRequest, upload, in: session, isAlone: isAlone, registry: current.registry)
-            current.registry.add(exchange)
-            // The session ends with its only task.
-            if isAlone { session.finishTasksAndInvalidate() }
-            return exchange
+        let exchange = SessionExchange(request, upload, in: self, configuring: configure)
+        guard registry.add(exchange, since: generation) else { throw RequestError(.cancelled).beforeSending() }
+        return exchange
+    }
+
+    /// Makes the task of `exchange` on the queue, unless the exchange has ended, then calls `completion` there.
+    func makeTask(of exchange: SessionExchange, _ completion: @escaping @Sendable (URLSessionTask?) -> Void) {
+        registry.runOutsideSession { completion(self.task(of: exchange)) }
+    }
+
+    /// Returns the task of `exchange`, after making it if there is none; nil if the exchange has ended.
+    private func task(of exchange: SessionExchange) -> URLSessionTask? {
+        guard exchange.isActive else { return nil }
+        if let task = exchange.task { return task }
+        // A task of a new session uses a new connection.
+        let session = exchange.isAlone ? Self.session(configuration, delegate) : session
+        let task = exchange.newTask(in: session)
+        // The session ends with its only task.
+        if exchange.isAlone { session.finishTasksAndInvalidate() }
+        guard exchange.attach(task, of: session), registry.attach(exchange, session, task) else {
+            // The exchange has ended meanwhile, so the delegate finds none for this task.
+            task.cancel()
+            return nil
         }
+        return task
     }
 
     /// Cancels all exchanges and continues with a new session.
     func reset() {
-        let previous = replace(countingReset: 1) { _ in true }
-        // After the replacement, so that an exchange that reads the new number finds the new session.
-        resets.withLock { $0 += 1 }
-        previous?.registry.cancelAll()
+        let exchanges = registry.beginGeneration()
+        // The tasks of later exchanges are made after this, because the queue is serial.
+        registry.runOutsideSession { self.replaceSession() }
+        for exchange in exchanges { exchange.cancel() }
     }
 
     /// Continues with a new session after the response of `exchange` was rejected.
     ///
     /// Its connection, which libcurl may consider reusable, is then not used again. Other calls finish undisturbed.
     func retire(after exchange: SessionExchange) {
-        guard !exchange.isAlone else { return }
-        _ = replace(countingReset: 0) { $0.registry === exchange.registry }
+        registry.runOutsideSession { if exchange.session === self.session { self.replaceSession() } }
     }
 
-    private func replace(countingReset count: Int, if condition: (borrowing Current) -> Bool) -> Current? {
-        current.withLock { current in
-            guard condition(current) else { return nil }
-            let previous = current
-            current = Current(configuration, challenges, gate, generation: previous.generation + count)
-            previous.session.finishTasksAndInvalidate()
-            return previous
-        }
+    private func replaceSession() {
+        let previous = session
+        session = Self.session(configuration, delegate)
+        previous.finishTasksAndInvalidate()
     }
 }
 
@@ -154,7 +122,7 @@ extension URLRequest {
     ///
     /// It has no framing fields, which the session writes, and no credentials for a proxy, because a session does not
     /// report whether there is a proxy.
-    fileprivate init(_ request: PreparedRequest, sending upload: Upload) {
+    init(_ request: PreparedRequest, sending upload: Upload) {
         self.init(
             url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
             timeoutInterval: URLSessionConfiguration.longestInterval)

@@ -69,22 +69,21 @@ public struct URLSessionExecutor: RequestExecutor {
 
     /// Sends `request` after `configure` has configured its task, and returns the response.
     func execute(
-        _ request: PreparedRequest, configuring configure: (URLSessionTask) -> Void
+        _ request: PreparedRequest, configuring configure: @escaping @Sendable (URLSessionTask) -> Void
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             try request.checkBeforeSending(sessions.challenges)
             // Read before the body is stored, so that a reset during that time cancels the call.
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
-            let exchange = try await sessions.makeExchange(request, upload, since: generation)
-            configure(exchange.task)
-            return try await perform(exchange)
+            return try await perform(
+                sessions.exchange(request, upload, since: generation, configuring: configure))
         } catch {
             throw error.adding(request: request)
         }
     }
 
-    /// Sends the request of `exchange`, whose task already exists, and returns the response.
+    /// Sends the request of `exchange`, and returns the response.
     func perform(_ exchange: SessionExchange) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             return try await exchange.run()
