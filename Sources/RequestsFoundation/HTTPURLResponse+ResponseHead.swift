@@ -1,9 +1,10 @@
 extension ResponseHead {
     /// Creates a head from Foundation's response.
     ///
-    /// The fields are sorted by name, because Foundation keeps no order. Values that Foundation has joined stay joined,
-    /// except those of Set-Cookie and Location, which are separated again. Foundation changes the spelling of known
-    /// names (`Etag`); lookups ignore case.
+    /// The fields are sorted by name, because Foundation keeps no order. White space around values is removed (RFC 9110
+    /// §5.5). Values that Foundation has joined stay joined, except those of Set-Cookie and Location, which are
+    /// separated again where the text shows the place. Foundation changes the spelling of known names (`Etag`); lookups
+    /// ignore case.
     ///
     /// - Throws: `RequestError` with `invalidRequest` if the response has no URL with a host.
     public init(_ response: HTTPURLResponse) throws(RequestError) {
@@ -25,26 +26,13 @@ extension ResponseHead {
     }
 
     private static func fields(named name: Field.Name, value: String) -> [Field] {
-        if name == .setCookie { return SetCookieList.split(value).map { Field(name: name, value: $0) } }
-        guard name == .location else { return [Field(name: name, value: value)] }
-        // A reference may contain a comma but not a space (RFC 3986 §2), so the two together separate fields.
-        return split(value).map { Field(name: name, value: $0) }
-    }
-}
-
-extension ResponseHead {
-    /// Returns the parts of `joined` that are separated by a comma and a space.
-    private static func split(_ joined: String) -> [String] {
-        var values: [[UInt8]] = [[]]
-        for byte in joined.utf8 {
-            if byte == UInt8(ascii: " "), values.last?.last == UInt8(ascii: ",") {
-                values[values.count - 1].removeLast()
-                values.append([])
-            } else {
-                values[values.count - 1].append(byte)
+        let values =
+            switch name {
+            case .setCookie: JoinedFields.cookies(of: value)
+            case .location: JoinedFields.locations(of: value)
+            default: [value]
             }
-        }
-        return values.map { String(decoding: $0, as: UTF8.self) }
+        return values.map { Field(name: name, value: JoinedFields.trimming($0)) }
     }
 }
 
@@ -61,26 +49,83 @@ extension HTTPURLResponse {
     }
 }
 
-/// A function that separates Set-Cookie fields joined with commas, which dates in them contain as well (RFC 6265 §3).
-package enum SetCookieList {
-    /// Returns the cookies of `joined`: a comma separates two of them if a name and `=` follow it.
-    package static func split(_ joined: String) -> [String] {
-        var cookies: [String] = []
+/// The values of fields that Foundation has joined with a comma and a space, which the values may contain as well.
+package enum JoinedFields {
+    /// Returns the values of Location: a comma and a space separate two of them if `/` or a scheme with `://` follows.
+    ///
+    /// A reference contains no space (RFC 3986 §2), but servers send some that do, such as `/find?by=Doe, John`.
+    package static func locations(of joined: String) -> [String] {
+        split(joined) { place in
+            let scheme = place.following.prefix(while: isInScheme)
+            return place.isSpaced
+                && (place.following.first == UInt8(ascii: "/")
+                    || !scheme.isEmpty && place.following[scheme.endIndex...].starts(with: "://".utf8))
+        }
+    }
+
+    /// Returns the values of Set-Cookie (RFC 6265 §4.1): a comma separates two of them if a name and `=` follow it, or
+    /// a space if the first one ends in an attribute, whose only comma is that of the date in Expires.
+    package static func cookies(of joined: String) -> [String] {
+        split(joined) { place in
+            if beginsCookie(place.following) { return true }
+            guard place.isSpaced, let attribute = place.attribute?.drop(while: isBlank) else { return false }
+            // Expires=Thu, 01 Jan 1970 00:00:00 GMT
+            let isInDate =
+                place.following.first.map(isDigit) == true
+                && ASCIIFolding.areEqual(String(Substring(attribute.prefix(8))), "expires=")
+                && !attribute.contains(where: isDigit)
+            return !isInDate
+        }
+    }
+
+    /// Returns `value` without spaces and tabs at its ends.
+    package static func trimming(_ value: String) -> String {
+        let start = value.utf8.drop(while: isBlank)
+        guard let last = start.lastIndex(where: { !isBlank($0) }) else { return "" }
+        return String(Substring(start[...last]))
+    }
+
+    /// A comma between two texts that are not empty.
+    private struct Place {
+        /// The text from the last semicolon of the value before the comma; nil if it has none.
+        let attribute: Substring.UTF8View?
+        /// Whether blanks follow the comma.
+        let isSpaced: Bool
+        /// The text after the comma and the blanks.
+        let following: Substring.UTF8View
+    }
+
+    /// Splits `joined` at each comma that `separates` two values.
+    private static func split(_ joined: String, where separates: (Place) -> Bool) -> [String] {
+        var values: [String] = []
         // By octets, because a combining mark after a comma or an equals sign forms another Character with it.
         var remainder = joined.utf8[...]
         var searchStart = remainder.startIndex
+        var semicolon: Substring.UTF8View.Index?
         while let comma = remainder[searchStart...].firstIndex(of: UInt8(ascii: ",")) {
-            let following = remainder[remainder.index(after: comma)...].drop(while: isBlank)
+            // Only the text since the last comma, so that the time stays proportional to the length.
+            semicolon = remainder[searchStart..<comma].lastIndex(of: UInt8(ascii: ";")) ?? semicolon
+            let end = remainder.index(after: comma)
+            let following = remainder[end...].drop(while: isBlank)
             searchStart = following.startIndex
-            guard beginsCookie(following) else { continue }
-            cookies.append(String(Substring(remainder[..<comma])))
+            let attribute = semicolon.map { remainder[remainder.index(after: $0)..<comma] }
+            let place = Place(attribute: attribute, isSpaced: searchStart != end, following: following)
+            guard !following.isEmpty, separates(place) else { continue }
+            values.append(String(Substring(remainder[..<comma])))
             remainder = following
+            semicolon = nil
         }
-        cookies.append(String(Substring(remainder)))
-        return cookies
+        values.append(String(Substring(remainder)))
+        return values
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func isInScheme(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20) || isDigit(byte) || "+-.".utf8.contains(byte)
+    }
 
     private static func beginsCookie(_ text: Substring.UTF8View) -> Bool {
         guard let end = text.firstIndex(where: { "=;,".utf8.contains($0) }), text[end] == UInt8(ascii: "=") else {

@@ -19,7 +19,7 @@ struct JoinedFieldTests {
         PlantedReader(
             "Set-Cookie",
             samples: ["a=1; Path=/, b=2, Expires=Wed, 09 Jun 2031 10:18:14 GMT,c = d,e=\"f,g=h\"", ",,=,a"],
-            parts: SetCookieList.split),
+            parts: JoinedFields.cookies(of:)),
         PlantedReader("Location", samples: ["/a,b, /c,  /d", "http://e.com/, ,/x, "], parts: locations),
     ]
 
@@ -34,7 +34,7 @@ struct JoinedFieldTests {
         "the time to split a joined field is proportional to its length (R-71)",
         arguments: ["a=1, ", "a=1,b, ", ",", ", ", " ", "=", ",=", ",a", ", a=\u{301}", "a"])
     func growth(piece: String) async throws {
-        for read in [SetCookieList.split, Self.locations] {
+        for read in [JoinedFields.cookies(of:), Self.locations] {
             let ratio = try await Growth.ratio { size in
                 let text = "a=1" + Self.many(piece, size / piece.utf8.count) + ","
                 return { _ = read(text) }

@@ -1,4 +1,5 @@
 import RequestsFoundation
+import TestSupport
 import Testing
 
 private struct FixedResponse: RequestExecutor {
@@ -49,7 +50,42 @@ struct ResponseTests {
             ("a=1, b=\u{301}2", ["a=1", "b=\u{301}2"]), ("a=1,\u{200D}b=2", ["a=1", "\u{200D}b=2"]),
         ])
     func setCookie(joined: String, cookies: [String]) {
-        #expect(SetCookieList.split(joined) == cookies)
+        #expect(JoinedFields.cookies(of: joined) == cookies)
+    }
+
+    @Test(
+        "cookies without a name are separated behind an attribute, and Expires keeps its comma", .rows("R-75", "D-22"),
+        arguments: [
+            ("a=1; Path=/x, plain", ["a=1; Path=/x", "plain"]),
+            ("a=1; Secure, =2; Path=/", ["a=1; Secure", "=2; Path=/"]),
+            ("a=1; path=/x,y, b=2", ["a=1; path=/x,y", "b=2"]), ("a=Doe, John; Path=/", ["a=Doe, John; Path=/"]),
+            ("a=1; expires=Wed, 09 Jun 2031 10:18:14 GMT", ["a=1; expires=Wed, 09 Jun 2031 10:18:14 GMT"]),
+            (
+                "a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT, plain; Secure",
+                ["a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT", "plain; Secure"]
+            ),
+            ("a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT, 7", ["a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT", "7"]),
+        ])
+    func namelessCookies(joined: String, cookies: [String]) {
+        #expect(JoinedFields.cookies(of: joined) == cookies)
+    }
+
+    @Test(
+        "joined Location fields are split only where a reference begins", .rows("R-75", "D-22"),
+        arguments: [
+            ("/find?by=Doe, John", ["/find?by=Doe, John"]), ("/a, /b", ["/a", "/b"]), ("/a,b, /c,d", ["/a,b", "/c,d"]),
+            ("/a, https://e.com/b", ["/a", "https://e.com/b"]), ("/a,/b", ["/a,/b"]), ("/a, ", ["/a, "]), ("", [""]),
+            ("/t?at=a, b:c", ["/t?at=a, b:c"]), ("/a, //e.com", ["/a", "//e.com"]), ("/a, ://", ["/a, ://"]),
+        ])
+    func joinedLocations(joined: String, locations: [String]) {
+        #expect(JoinedFields.locations(of: joined) == locations)
+    }
+
+    @Test(
+        "white space around values is removed (RFC 9110 §5.5)", .rows("D-22"),
+        arguments: [("a", "a"), (" a\t", "a"), ("a b \t ", "a b"), (" \t", ""), ("", ""), ("\u{301} ", "\u{301}")])
+    func whiteSpace(value: String, trimmed: String) {
+        #expect(JoinedFields.trimming(value) == trimmed)
     }
 
     @Test("a cookie converts to HTTPCookie for the host of a URL and back; without a host to nil (L13)")

@@ -1,5 +1,6 @@
 import RequestsConformance
 import RequestsURLSession
+import TestSupport
 import Testing
 
 @Suite("URLSession: responses", .timeLimit(.minutes(10)))
@@ -163,6 +164,24 @@ struct URLSessionResponseTests {
                 let response = try await URLSessionExecutor().execute(server.request())
                 #expect(response.head.header.values(of: .location) == [location, "/c,d"])
             }
+        }
+    }
+
+    @Test("white space behind values is removed, and commas in values separate nothing", .rows("D-22"))
+    func values() async throws {
+        let head = [
+            "HTTP/1.1 302 Found", "Location: /find?by=Doe, John \t", "ETag: \"1\" ", "Content-Length: 4 ",
+            "Set-Cookie: a=1; Path=/x", "Set-Cookie: plain", "Set-Cookie: b=2; Expires=Wed, 09 Jun 2031 10:18:14 GMT  ",
+        ]
+        let fault = TestServer.Fault.raw(Array((head.joined(separator: "\r\n") + "\r\n\r\nbody").utf8))
+        try await withTestServer(serving: MockExecutor(.ok()), fault: fault) { server in
+            let response = try await URLSessionExecutor().execute(server.request())
+            let header = response.head.header
+            #expect(header.values(of: .location) == ["/find?by=Doe, John"] && header.values(of: .etag) == ["\"1\""])
+            #expect(header.values(of: .contentLength) == ["4"] && response.text == "body")
+            #expect(
+                header.values(of: .setCookie)
+                    == ["a=1; Path=/x", "plain", "b=2; Expires=Wed, 09 Jun 2031 10:18:14 GMT"])
         }
     }
 
