@@ -16,8 +16,10 @@ struct FieldSection {
     private var unfinishedRole: FramingRole?
     /// The size in bytes of the lines read; in a head with its start line and all interim responses before it.
     private(set) var bytesRead: Int
-    /// The bytes of an unfinished line that contain no LF, so that they are not searched again.
-    private var bytesSearched = 0
+    /// The number of bytes of an unfinished line that have been checked, up to a CR.
+    private var checked = 0
+    /// Whether the checked bytes of an unfinished line are a part of its name.
+    private var isInName = false
 
     /// Creates a reader of a section; `bytesRead`, the bytes before it, count towards the limit of the head.
     init(tolerating tolerance: LineTolerance, isTrailer: Bool = false, bytesRead: Int = 0) {
@@ -37,26 +39,27 @@ struct FieldSection {
     mutating func read(
         _ bytes: Span<UInt8>, from start: Int, limits: WireLimits
     ) throws(WireError) -> (position: Int, isComplete: Bool) {
-        // A line is parsed again only once its LF is present: bytes that arrive one at a time cost linear time.
-        if bytesSearched > 0 {
-            guard bytes.firstLineFeed(from: min(start &+ bytesSearched, bytes.count)) != nil else {
-                try recordUnfinishedLine(in: bytes, at: start, limits)
-                return (start, false)
-            }
-            bytesSearched = 0
+        // A line is parsed again only once it is complete: bytes that arrive one at a time cost linear time.
+        if checked > 0 {
+            guard try completesLine(in: bytes, at: start, limits) else { return (start, false) }
+            checked = 0
         }
         var (position, isComplete) = (start, false)
         var writer = ReceivedFields.Writer(taking: &fields, from: start)
         // If all bytes together are within the limits of one line and of the section, so is each line.
-        let needsChecks = limitExceeded(byLineOf: bytes.count &- start, limits) != nil
-        while !isComplete, let line = try readLine(of: bytes, at: position, &writer, limits) {
-            if needsChecks { try check(lineLength: line.end &- position, limits) }
+        var end = readableEnd(of: bytes, at: start, limits)
+        let needsChecks = end < bytes.count
+        while !isComplete, let line = try readLine(of: bytes.extracting(first: end), at: position, &writer, limits) {
             bytesRead &+= line.end &- position
             (position, isComplete) = line
+            if needsChecks { end = readableEnd(of: bytes, at: position, limits) }
         }
         try copyText(of: bytes, upTo: position, to: &writer, limits)
         fields = writer.finish()
-        if !isComplete { try recordUnfinishedLine(in: bytes, at: position, limits) }
+        if !isComplete {
+            isInName = position < bytes.count && Octet.isToken(bytes[position])
+            _ = try completesLine(in: bytes, at: position, limits)
+        }
         return (position, isComplete)
     }
 
@@ -74,25 +77,29 @@ struct FieldSection {
         fields.take().map { Header($0) } ?? .empty
     }
 
-    /// Records that the line at `position` has no line end yet, and checks its length so far.
-    private mutating func recordUnfinishedLine(
-        in bytes: Span<UInt8>, at position: Int, _ limits: WireLimits
-    ) throws(WireError) {
-        bytesSearched = bytes.count &- position
-        try check(lineLength: bytesSearched, limits)
+    /// Checks the new bytes of the unfinished line at `start`, and returns whether the line is complete.
+    private mutating func completesLine(
+        in bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
+    ) throws(WireError) -> Bool {
+        let readable = bytes.extracting(first: readableEnd(of: bytes, at: start, limits))
+        if try readable.completesLine(at: start, &checked, isInName: &isInName, tolerating: tolerance) { return true }
+        // The bytes beyond the limits are not read, so that the limit is the error, however the bytes arrive.
+        guard readable.count < bytes.count else { return false }
+        throw .tooLarge(limit: exceededLimit(limits))
     }
 
-    private func check(lineLength: Int, _ limits: WireLimits) throws(WireError) {
-        if let limit = limitExceeded(byLineOf: lineLength, limits) { throw .tooLarge(limit: limit) }
+    /// Returns the end of the bytes that a line at `start` can have within the limits.
+    private func readableEnd(of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits) -> Int {
+        let sectionBytes = (isTrailer ? limits.trailerBytes : limits.headBytes) &- bytesRead
+        let lineBytes = isTrailer ? sectionBytes : min(sectionBytes, limits.lineBytes)
+        return start &+ min(bytes.count &- start, max(0, lineBytes))
     }
 
-    /// Returns the limit that the next line exceeds if it has `length` bytes; nil if there is none.
-    private func limitExceeded(byLineOf length: Int, _ limits: WireLimits) -> WireLimit? {
-        if isTrailer {
-            return bytesRead &+ length <= limits.trailerBytes ? nil : .trailers(bytes: limits.trailerBytes)
-        }
-        guard length <= limits.lineBytes else { return .fieldLine(bytes: limits.lineBytes) }
-        return bytesRead &+ length <= limits.headBytes ? nil : .head(bytes: limits.headBytes)
+    /// Returns the limit that the next line exceeds first.
+    private func exceededLimit(_ limits: WireLimits) -> WireLimit {
+        if isTrailer { return .trailers(bytes: limits.trailerBytes) }
+        let isLongLine = limits.lineBytes <= limits.headBytes &- bytesRead
+        return isLongLine ? .fieldLine(bytes: limits.lineBytes) : .head(bytes: limits.headBytes)
     }
 }
 
@@ -174,6 +181,23 @@ extension FieldSection {
 }
 
 extension Span<UInt8> {
+    /// Checks the bytes of the line at `start` from offset `checked` on, and returns whether the line is complete.
+    fileprivate func completesLine(
+        at start: Int, _ checked: inout Int, isInName: inout Bool, tolerating tolerance: LineTolerance
+    ) throws(WireError) -> Bool {
+        if isInName {
+            let colon = endOfToken(from: start &+ checked)
+            checked = colon &- start
+            guard colon < count else { return false }
+            guard self[colon] == Octet.colon else { throw .violation(.fieldName) }
+            isInName = false
+        }
+        let text = try endOfText(from: start &+ checked, else: .fieldValue)
+        checked = (text?.end ?? count) &- start
+        guard let text else { return false }
+        return try lineEnd(at: text.end, tolerating: tolerance) != nil
+    }
+
     /// Returns the framing role of the field whose name is the token from `start` to before `end`.
     @inline(__always)  // called for each field
     fileprivate func framingRole(from start: Int, to end: Int) -> FramingRole? {

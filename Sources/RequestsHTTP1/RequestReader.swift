@@ -23,7 +23,7 @@ package struct RequestReader: Sendable {
     private let limits: WireLimits
     private var phase = Phase.emptyLine
     private var line = RequestLine(method: .get, target: "")
-    private var search = StartLineSearch()
+    private var lineReader = RequestLineReader()
     private var section: FieldSection
     private var body: BodyReader
 
@@ -101,9 +101,7 @@ package struct RequestReader: Sendable {
     }
 
     private mutating func readRequestLine(_ bytes: Span<UInt8>, from start: Int) throws(WireError) -> Int? {
-        guard try search.shouldParse(in: bytes, from: start, limits: limits),
-            let (line, end) = try requestLine(in: bytes, from: start, limits: limits)
-        else { return nil }
+        guard let (line, end) = try lineReader.read(bytes, from: start, limits: limits) else { return nil }
         self.line = line
         section = FieldSection(tolerating: .request, bytesRead: end &- start)
         phase = .header

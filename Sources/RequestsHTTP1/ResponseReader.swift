@@ -33,7 +33,7 @@ package struct ResponseReader: Sendable {
     private let acceptsUpgrade: Bool
     private var limits: WireLimits
     private var line = StatusLine(status: 0, reason: "")
-    private var search = StartLineSearch()
+    private var lineReader = StatusLineReader()
     private var section: FieldSection
     private var body: BodyReader
     private var interimResponses = 0
@@ -69,7 +69,7 @@ package struct ResponseReader: Sendable {
         self.answersHead = answersHead
         self.limits = limits
         phase = .statusLine
-        search = StartLineSearch()
+        lineReader = StatusLineReader()
         section = FieldSection(tolerating: .response)
         body = BodyReader(.none, tolerating: .response)
         interimResponses = 0
@@ -140,11 +140,9 @@ package struct ResponseReader: Sendable {
     private mutating func readStatusLine(
         _ bytes: Span<UInt8>, _ limits: WireLimits
     ) throws(WireError) -> Int? {
-        guard try search.shouldParse(in: bytes, from: 0, limits: limits),
-            let (line, end) = try statusLine(in: bytes, limits: limits)
-        else { return nil }
+        guard let (line, end) = try lineReader.read(bytes, limits: limits) else { return nil }
         self.line = line
-        search = StartLineSearch()
+        lineReader = StatusLineReader()
         section.begin(afterLine: end)
         phase = .header
         return end

@@ -1,72 +1,99 @@
 import Requests
 
-/// Returns the status line at the start of `bytes` and the position after it, or nil if it is incomplete (RFC 9112 §4).
+/// A reader of the status line of one response (RFC 9112 §4).
 ///
 /// Each byte is checked as soon as it is present, so a peer that does not use HTTP is rejected at its first wrong byte.
-func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> (StatusLine, Int)? {
-    // Nearly every status line is recognized here by three comparisons, in place of 200 instructions.
-    if bytes.beginsWithOK {
-        try checkStartLine(length: 17, limits)
-        return (StatusLine(status: 200, reason: "OK"), 17)
-    }
-    guard let version = try version(in: bytes, at: 0) else { return nil }
-    guard let code = try statusCode(in: bytes) else { return nil }
-    // `HTTP/1.1 200` has 12 bytes.
-    guard bytes.count > 12 else { return nil }
-    // Many old servers omit the SP before an empty reason phrase.
-    let textStart = bytes[12] == Octet.space ? 13 : 12
-    guard textStart == 13 || bytes[12] == Octet.carriageReturn || bytes[12] == Octet.lineFeed else {
-        throw .violation(.statusLine)
-    }
-    guard let text = try bytes.endOfText(from: textStart, else: .statusLine),
-        let end = try bytes.lineEnd(at: text.end, tolerating: .response)
-    else {
+struct StatusLineReader {
+    /// The number of bytes that earlier calls have checked, up to a CR.
+    private var checked = 0
+
+    /// Returns the status line at the start of `bytes` and the position after it, or nil if it is incomplete.
+    ///
+    /// Pass all bytes of an incomplete line again, with further ones.
+    mutating func read(_ bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> (StatusLine, Int)? {
+        // Nearly every status line is recognized here by three comparisons, in place of 200 instructions.
+        if bytes.beginsWithOK, limits.startLineBytes >= 17 { return (StatusLine(status: 200, reason: "OK"), 17) }
+        // The bytes beyond the limit are not read, so that the limit is the error, however the bytes arrive.
+        if let line = try readLine(bytes.extracting(first: limits.startLineBytes)) { return line }
         try checkStartLine(length: bytes.count, limits)
         return nil
     }
-    try checkStartLine(length: end, limits)
-    let reason = bytes.text(from: textStart, to: text.end, isASCII: text.isASCII)
-    return (StatusLine(version: version, status: HTTPStatus(code), reason: reason), end)
+
+    private mutating func readLine(_ bytes: Span<UInt8>) throws(WireError) -> (StatusLine, Int)? {
+        // A server begins HTTP/2 with a SETTINGS frame (RFC 9113 §3.4), whose length fits in the last two of three bytes.
+        if bytes.count > 0, bytes[0] == 0 { throw .violation(.http2) }
+        guard let version = try version(in: bytes, at: 0) else { return nil }
+        guard let code = try statusCode(in: bytes) else { return nil }
+        // `HTTP/1.1 200` has 12 bytes.
+        guard bytes.count > 12 else { return nil }
+        // Many old servers omit the SP before an empty reason phrase.
+        let textStart = bytes[12] == Octet.space ? 13 : 12
+        guard textStart == 13 || bytes[12] == Octet.carriageReturn || bytes[12] == Octet.lineFeed else {
+            throw .violation(.statusLine)
+        }
+        let isResumed = checked > textStart
+        guard let text = try bytes.endOfText(from: max(textStart, checked), else: .statusLine) else {
+            checked = bytes.count
+            return nil
+        }
+        guard let end = try bytes.lineEnd(at: text.end, tolerating: .response) else {
+            checked = text.end
+            return nil
+        }
+        // Whether the text is ASCII is known only of the bytes that this call has checked.
+        let reason = bytes.text(from: textStart, to: text.end, isASCII: text.isASCII && !isResumed)
+        return (StatusLine(version: version, status: HTTPStatus(code), reason: reason), end)
+    }
 }
 
-/// Returns the request line at `start` and the position after it, or nil if it is incomplete (RFC 9112 §3).
-func requestLine(
-    in bytes: Span<UInt8>, from start: Int, limits: WireLimits
-) throws(WireError) -> (RequestLine, Int)? {
-    guard let line = try requestLineParts(in: bytes, from: start) else {
-        try checkStartLine(length: bytes.count &- start, limits)
-        return nil
-    }
-    try checkStartLine(length: line.end &- start, limits)
-    let method = HTTPMethod(bytes.text(from: start, to: line.methodEnd, isASCII: true))
-    let target = bytes.text(from: line.methodEnd &+ 1, to: line.targetEnd, isASCII: true)
-    return (RequestLine(method: method, target: target, version: line.version), line.end)
-}
+/// A reader of one request line (RFC 9112 §3), which checks each byte as soon as it is present.
+struct RequestLineReader {
+    /// The offsets in the line, of the first byte that no call has checked and of the SP after the parts.
+    private var (checked, methodEnd, targetEnd) = (0, 0, 0)
 
-/// Returns the positions of the parts of the request line at `start`, or nil if the line is incomplete.
-private func requestLineParts(
-    in bytes: Span<UInt8>, from start: Int
-) throws(WireError) -> (methodEnd: Int, targetEnd: Int, version: HTTPVersion, end: Int)? {
-    var methodEnd = start
-    while methodEnd < bytes.count, Octet.isToken(bytes[methodEnd]) { methodEnd &+= 1 }
-    guard methodEnd < bytes.count else { return nil }
-    guard methodEnd > start, bytes[methodEnd] == Octet.space else { throw .violation(.requestLine) }
-    var targetEnd = methodEnd &+ 1
-    // Visible ASCII, 0x21 to 0x7E, in one comparison.
-    while targetEnd < bytes.count, bytes[targetEnd] &- 0x21 < 0x5E { targetEnd &+= 1 }
-    guard targetEnd < bytes.count else { return nil }
-    guard targetEnd > methodEnd &+ 1, bytes[targetEnd] == Octet.space else { throw .violation(.requestLine) }
-    guard bytes.isRequestTarget(from: methodEnd &+ 1, to: targetEnd, method: start) else {
-        throw .violation(.requestTarget)
+    /// Returns the request line at `start` and the position after it, or nil if it is incomplete.
+    ///
+    /// Pass all bytes of an incomplete line again, with further ones.
+    mutating func read(
+        _ bytes: Span<UInt8>, from start: Int, limits: WireLimits
+    ) throws(WireError) -> (RequestLine, Int)? {
+        // The bytes beyond the limit are not read, so that the limit is the error, however the bytes arrive.
+        let line = bytes.extracting(start...).extracting(first: limits.startLineBytes)
+        guard let (version, end) = try readParts(line) else {
+            try checkStartLine(length: bytes.count &- start, limits)
+            return nil
+        }
+        let method = HTTPMethod(line.text(from: 0, to: methodEnd, isASCII: true))
+        let target = line.text(from: methodEnd &+ 1, to: targetEnd, isASCII: true)
+        return (RequestLine(method: method, target: target, version: version), start &+ end)
     }
-    guard let version = try version(in: bytes, at: targetEnd &+ 1) else { return nil }
-    let versionEnd = targetEnd &+ 9
-    guard versionEnd < bytes.count else { return nil }
-    guard bytes[versionEnd] == Octet.carriageReturn || bytes[versionEnd] == Octet.lineFeed else {
-        throw .violation(.requestLine)
+
+    private mutating func readParts(_ line: Span<UInt8>) throws(WireError) -> (HTTPVersion, end: Int)? {
+        if methodEnd == 0 {
+            while checked < line.count, Octet.isToken(line[checked]) { checked &+= 1 }
+            guard checked < line.count else { return nil }
+            guard checked > 0, line[checked] == Octet.space else { throw .violation(.requestLine) }
+            methodEnd = checked
+            checked &+= 1
+        }
+        if targetEnd == 0 {
+            // Visible ASCII, 0x21 to 0x7E, in one comparison.
+            while checked < line.count, line[checked] &- 0x21 < 0x5E { checked &+= 1 }
+            guard checked < line.count else { return nil }
+            guard checked > methodEnd &+ 1, line[checked] == Octet.space else { throw .violation(.requestLine) }
+            guard line.isRequestTarget(from: methodEnd &+ 1, to: checked, method: 0) else {
+                throw .violation(.requestTarget)
+            }
+            targetEnd = checked
+        }
+        guard let version = try version(in: line, at: targetEnd &+ 1) else { return nil }
+        let versionEnd = targetEnd &+ 9
+        guard versionEnd < line.count else { return nil }
+        guard line[versionEnd] == Octet.carriageReturn || line[versionEnd] == Octet.lineFeed else {
+            throw .violation(.requestLine)
+        }
+        return try line.lineEnd(at: versionEnd, tolerating: .request).map { (version, $0) }
     }
-    guard let end = try bytes.lineEnd(at: versionEnd, tolerating: .request) else { return nil }
-    return (methodEnd, targetEnd, version, end)
 }
 
 /// Returns the version whose eight bytes begin at `start`, or nil if not all are present (RFC 9112 §2.3).
@@ -101,38 +128,14 @@ private func statusCode(in bytes: Span<UInt8>) throws(WireError) -> Int? {
     for position in 9..<min(12, bytes.count) {
         guard Octet.isDigit(bytes[position]) else { throw .violation(.statusLine) }
         code = code &* 10 &+ Int(bytes[position] &- Octet.zero)
+        guard code > 0 else { throw .violation(.status) }
     }
-    guard bytes.count >= 12 else { return nil }
-    guard code >= 100 else { throw .violation(.status) }
-    return code
+    return bytes.count >= 12 ? code : nil
 }
 
 /// Throws if a start line of `length` bytes, line end included, exceeds the limit.
 private func checkStartLine(length: Int, _ limits: WireLimits) throws(WireError) {
     guard length <= limits.startLineBytes else {
         throw .tooLarge(limit: .startLine(bytes: limits.startLineBytes))
-    }
-}
-
-/// The part of an incomplete start line that has already been searched for its end.
-struct StartLineSearch {
-    /// The length in bytes up to which a line is parsed again with every byte, so that invalid bytes are rejected at
-    /// once.
-    private static let shortLine = 512
-    private var searched = 0
-
-    /// Returns whether the line at `start` can have become complete or invalid, and records that it has been searched.
-    ///
-    /// In a line longer than `shortLine` only new bytes are searched, for LF, so that bytes that arrive one at a time
-    /// cost linear time.
-    mutating func shouldParse(
-        in bytes: Span<UInt8>, from start: Int, limits: WireLimits
-    ) throws(WireError) -> Bool {
-        let length = bytes.count &- start
-        let before = min(searched, length)
-        searched = length
-        if before <= Self.shortLine || bytes.firstLineFeed(from: start &+ before) != nil { return true }
-        try checkStartLine(length: length, limits)
-        return false
     }
 }

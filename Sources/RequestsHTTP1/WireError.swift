@@ -57,6 +57,8 @@ package enum Violation: String, CaseIterable, Hashable, Sendable {
     case version = "invalid HTTP version in the start line (RFC 9112 §2.3)"
     /// The major version is not 1.
     case unsupportedVersion = "unsupported HTTP version; only HTTP/1 is supported (RFC 9110 §2.5)"
+    /// A response begins with NUL, the first byte of nearly every frame of HTTP/2.
+    case http2 = "the response begins with NUL, as HTTP/2 frames do, and not with a status line (RFC 9112 §4)"
     /// The version is not followed by one SP and three digits, or the reason phrase contains a control character.
     case statusLine = "malformed status line; expected version, status, reason (RFC 9112 §4)"
     /// The status code is outside 100 to 999.

@@ -20,6 +20,12 @@ struct Reading: Hashable {
         return fields + reasons.reduce(0) { $0 + $1.reason.utf8.count } + target.utf8.count + body.count
     }
 
+    /// The number of bytes that the reason phrases gained if they were not UTF-8 and were read as ISO-8859-1.
+    var latin1Excess: Int {
+        let reasons = interim.map(\.line.reason) + (response.map { [$0.line.reason] } ?? [])
+        return reasons.reduce(0) { $0 + ($1.utf8.count - $1.unicodeScalars.count) }
+    }
+
     var header: Header? { response?.header ?? request?.header }
     var isReusable: Bool { (response?.isReusable ?? request?.isReusable ?? false) && unread == 0 }
 }
@@ -55,14 +61,17 @@ enum Delivery: Hashable {
 struct SplitInput {
     private let stream: [UInt8]
     private let delivery: Delivery
+    /// Whether the peer keeps the connection open after the stream.
+    private let staysOpen: Bool
     private var received = 0
     private var consumed = 0
     /// The number of calls of the reader.
     private(set) var calls = 0
 
-    init(_ stream: [UInt8], _ delivery: Delivery) {
+    init(_ stream: [UInt8], _ delivery: Delivery, staysOpen: Bool = false) {
         self.stream = stream
         self.delivery = delivery
+        self.staysOpen = staysOpen
     }
 
     var unread: Int { stream.count - consumed }
@@ -74,8 +83,9 @@ struct SplitInput {
         return true
     }
 
-    /// Reads one message to its end.
-    mutating func read(_ reader: inout some MessageReader, into reading: inout Reading) throws(WireError) {
+    /// Reads one message, and returns whether it has ended; it has not if the peer keeps the connection open before.
+    @discardableResult
+    mutating func read(_ reader: inout some MessageReader, into reading: inout Reading) throws(WireError) -> Bool {
         while true {
             calls += 1
             let (count, event) = try reader.nextEvent(in: stream.span.extracting(consumed..<received))
@@ -86,13 +96,14 @@ struct SplitInput {
             switch event {
             case .needMore:
                 if receive() { continue }
+                if staysOpen { return false }
                 try reader.end()
-                return
+                return true
             case .head(let record): record(&reading)
             case .data: break
             case .end(let trailers):
                 reading.trailers = trailers
-                return
+                return true
             }
         }
     }
@@ -147,13 +158,13 @@ extension RequestReader: MessageReader {
     }
 }
 
-/// Reads one response from a connection that closes after `bytes`.
+/// Reads one response from a connection that closes after `bytes`, unless it stays open.
 func readResponse(
     _ bytes: some Sequence<UInt8>, answering method: HTTPMethod = .get, upgrade: Bool = false,
-    limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole
+    limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole, staysOpen: Bool = false
 ) throws(WireError) -> Reading {
     let stream = Array(bytes)
-    var input = SplitInput(stream, delivery)
+    var input = SplitInput(stream, delivery, staysOpen: staysOpen)
     var reading = Reading()
     var reader = ResponseReader(answering: method, acceptsUpgrade: upgrade, limits: limits)
     try input.read(&reader, into: &reading)
@@ -163,34 +174,48 @@ func readResponse(
 
 /// Reads the requests of one connection, until it ends or a request does not allow reuse.
 func readRequests(
-    _ bytes: some Sequence<UInt8>, limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole
+    _ bytes: some Sequence<UInt8>, limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole,
+    staysOpen: Bool = false
 ) throws(WireError) -> [Reading] {
     let stream = Array(bytes)
-    var input = SplitInput(stream, delivery)
+    var input = SplitInput(stream, delivery, staysOpen: staysOpen)
     var readings: [Reading] = []
+    var isComplete: Bool
     repeat {
         var reading = Reading()
         var reader = RequestReader(limits: limits)
-        try input.read(&reader, into: &reading)
+        isComplete = try input.read(&reader, into: &reading)
         readings.append(reading)
-    } while input.unread > 0 && readings.last?.request?.isReusable == true
+    } while isComplete && input.unread > 0 && readings.last?.request?.isReusable == true
     return readings
 }
 
-/// Returns the deliveries of a response whose result differs from that of the whole.
-///
-/// All errors count as one result.
+/// Returns the deliveries of a response whose result or error differs from that of the whole, by a peer that closes
+/// the connection afterwards or keeps it open.
 func deliveriesThatDiffer(
-    _ bytes: [UInt8], answering method: HTTPMethod = .get, limits: WireLimits = WireLimits()
+    _ bytes: [UInt8], answering method: HTTPMethod = .get, limits: WireLimits = WireLimits(),
+    among deliveries: [Delivery]? = nil
 ) -> [Delivery] {
-    let whole = try? readResponse(bytes, answering: method, limits: limits)
-    return Delivery.all(for: bytes.count).filter {
-        (try? readResponse(bytes, answering: method, limits: limits, $0)) != whole
+    differences(among: deliveries ?? Delivery.all(for: bytes.count)) { (delivery, staysOpen) throws(WireError) in
+        try readResponse(bytes, answering: method, limits: limits, delivery, staysOpen: staysOpen)
     }
 }
 
-/// Returns the deliveries of the requests of a connection whose result differs from that of the whole.
-func requestDeliveriesThatDiffer(_ bytes: [UInt8], limits: WireLimits = WireLimits()) -> [Delivery] {
-    let whole = try? readRequests(bytes, limits: limits)
-    return Delivery.all(for: bytes.count).filter { (try? readRequests(bytes, limits: limits, $0)) != whole }
+/// Returns the deliveries of the requests of a connection whose result or error differs from that of the whole.
+func requestDeliveriesThatDiffer(
+    _ bytes: [UInt8], limits: WireLimits = WireLimits(), among deliveries: [Delivery]? = nil
+) -> [Delivery] {
+    differences(among: deliveries ?? Delivery.all(for: bytes.count)) { (delivery, staysOpen) throws(WireError) in
+        try readRequests(bytes, limits: limits, delivery, staysOpen: staysOpen)
+    }
+}
+
+private func differences<Value: Equatable>(
+    among deliveries: [Delivery], _ read: (Delivery, _ staysOpen: Bool) throws(WireError) -> Value
+) -> [Delivery] {
+    func outcome(_ delivery: Delivery, _ staysOpen: Bool) -> Result<Value, WireError> {
+        Result { () throws(WireError) in try read(delivery, staysOpen) }
+    }
+    let (closed, open) = (outcome(.whole, false), outcome(.whole, true))
+    return deliveries.filter { outcome($0, false) != closed || outcome($0, true) != open }
 }
