@@ -19,6 +19,9 @@ extension RequestError {
         self = error.isPermanent ? new.permanent() : new
     }
 
+    /// What to do about a server without HTTP/1.1.
+    private static let http2Advice = "SocketExecutor supports only HTTP/1.1, URLSessionExecutor also HTTP/2"
+
     private static func reason(of error: TLSError, ifLost reason: Reason) -> Reason {
         switch error.problem {
         case .unavailable: .tlsUnavailable
@@ -42,6 +45,8 @@ extension RequestError {
     /// Creates the error of an unusable response; `cause` is the error that ended sending before, if any.
     init(_ error: WireError, cause: StreamError? = nil) {
         switch error {
+        case .violation(.http2):
+            self.init(.protocolViolation, detail: "\(error); \(Self.http2Advice)", underlying: error)
         case .violation: self.init(.protocolViolation, detail: error.description, underlying: error)
         case .tooLarge(let limit):
             self.init(.tooLarge(limit: limit.value), detail: error.description, underlying: error)

@@ -53,6 +53,50 @@ struct StrictReadingTests {
         #expect(peer.connections == 2)
     }
 
+    @Test(
+        "an invalid byte is an error while its line is unfinished and the peer keeps the connection open",
+        .rows("R-20", "R-22"),
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\rok", "HTTP/1.1 200 OK\rX", "HTTP/1.1 200 Fi\0", "HTTP/1.1 20O",
+            "HTTP/1.1 200 \(String(repeating: "a", count: 1_000))\rX", "HTTP/1.1 200 OK\r\nA B", "SSH-2.0-",
+            "HTTP/1.1 200 OK\r\nA: \(String(repeating: "b", count: 5_000))\0", chunked("2\rX"), chunked("1\r\nab"),
+            chunked("0\r\nA: b\n"), "HTTP/1.1 103 Early Hints\r\nA: b\r\n\rX",
+        ])
+    func unfinished(text: String) async throws {
+        var details: Set<String> = []
+        for length in [Int.max, 1, 3] {
+            let executor = SocketExecutor.with { $0.faults = TransferFaults(longestRead: length) }
+            let peer = try peer(text)
+            let error = await executor.failure(of: try peer.request())
+            #expect(error?.reason == .protocolViolation, "\(length)")
+            details.insert(error?.detail ?? "")
+        }
+        #expect(details.count == 1)
+    }
+
+    @Test(
+        "a server that supports only HTTP/2 is named, with the executor to use, however its first frame arrives",
+        arguments: [
+            // SETTINGS, without and with values, and GOAWAY (RFC 9113 §6.5, §6.8).
+            [0, 0, 0, 4, 0, 0, 0, 0, 0], [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100],
+            [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], [0],
+        ] as [[UInt8]])
+    func http2(frame: [UInt8]) async throws {
+        for (length, closes) in [(Int.max, false), (1, false), (.max, true)] {
+            let peer = try ScriptedPeer { line, _, _ in
+                // Such a server sends its first frame at once.
+                line.send(frame)
+                _ = line.receiveRequest()
+                if !closes { line.waitForEnd() }
+            }
+            let executor = SocketExecutor.with { $0.faults = TransferFaults(longestRead: length) }
+            let error = await executor.failure(of: try peer.request())
+            #expect(error?.reason == .protocolViolation)
+            #expect(error?.detail?.contains("HTTP/2") == true)
+            #expect(error?.detail?.contains("URLSessionExecutor") == true)
+        }
+    }
+
     @Test("a folded line continues the previous field and is not a framing field (R-16)")
     func folded() async throws {
         let peer = try peer("HTTP/1.1 200 OK\r\nX: a\r\n\t b\r\n Content-Length: 9\r\nContent-Length: 2\r\n\r\nok")
