@@ -12,14 +12,14 @@ package enum BodyFraming: Hashable, Sendable {
     case untilClose
 }
 
-/// Returns the framing of a response, by the rules of RFC 9112 §6.3 in their order; CONNECT is never sent.
+/// Returns the framing of a response, by the rules of RFC 9112 §6.3 in their order.
 ///
 /// - Throws: A violation for Transfer-Encoding together with Content-Length, in HTTP/1.0, or with a coding other than
 ///   chunked. A violation for an invalid or conflicting Content-Length, also in a final response without a body.
 package func framing(
     of line: StatusLine, _ header: Header, answering method: HTTPMethod
 ) throws(WireError) -> BodyFraming {
-    try FramingFields(header).framing(of: line, answersHead: method == .head)
+    try FramingFields(header).framing(of: line, answersHead: method == .head, answersConnect: method == .connect)
 }
 
 /// Returns the framing of a request, which never ends with the connection (RFC 9112 §6.3, in its order).

@@ -30,6 +30,8 @@ package struct ResponseReader: Sendable {
 
     /// Whether the request is a HEAD, whose response has no body.
     private var answersHead: Bool
+    /// Whether the request is a CONNECT, after whose 2xx response the connection is a tunnel.
+    private let answersConnect: Bool
     private let acceptsUpgrade: Bool
     private var limits: WireLimits
     private var line = StatusLine(status: 0, reason: "")
@@ -54,10 +56,12 @@ package struct ResponseReader: Sendable {
 
     /// Creates a reader of the response to a request of `method`.
     ///
+    /// A 2xx to CONNECT has no body, whatever its fields say; the bytes after its head belong to the tunnel.
     /// 101 (Switching Protocols) is an error unless `acceptsUpgrade` is true. The bytes after a 101 belong to the new
     /// protocol.
     package init(answering method: HTTPMethod, acceptsUpgrade: Bool = false, limits: WireLimits = WireLimits()) {
         answersHead = method == .head
+        answersConnect = method == .connect
         self.acceptsUpgrade = acceptsUpgrade
         self.limits = limits
         section = FieldSection(tolerating: .response)
@@ -166,7 +170,8 @@ package struct ResponseReader: Sendable {
             section = FieldSection(tolerating: .response, bytesRead: section.bytesRead)
             return .interim(line, header)
         }
-        let framing = try section.framing.framing(of: line, answersHead: answersHead)
+        let framing = try section.framing.framing(
+            of: line, answersHead: answersHead, answersConnect: answersConnect)
         body = BodyReader(framing, tolerating: .response)
         remaining = body.remaining
         phase = .body

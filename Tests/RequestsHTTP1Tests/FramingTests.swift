@@ -1,5 +1,6 @@
 import Requests
 import RequestsHTTP1
+import TestSupport
 import Testing
 
 @Suite("Framing of responses")
@@ -21,6 +22,27 @@ struct FramingTests {
             #expect(try framing(of: ok, header, answering: .get) == .counted(bytes: expected))
         } else {
             #expect(throws: WireError.self) { try framing(of: ok, header, answering: .get) }
+        }
+    }
+
+    @Test(
+        "a 2xx to CONNECT has no body, whatever fields it has, and other responses have one", .rows("R-9", "R-11"),
+        arguments: [
+            "", "Content-Length: 5", "Content-Length: x", "Content-Length: 1, 2", "Transfer-Encoding: chunked",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5", "Transfer-Encoding: gzip",
+        ])
+    func tunnel(fields: String) throws {
+        let lines = fields.isEmpty ? "" : "\(fields)\r\n"
+        for line in ["HTTP/1.1 200 OK", "HTTP/1.0 200 OK", "HTTP/1.1 299 x"] {
+            let text = "\(line)\r\n\(lines)\r\n"
+            let reading = try readResponse("\(text)tunnel".utf8, answering: .connect)
+            #expect(reading.response?.framing == BodyFraming.none && reading.unread == 6)
+            #expect(deliveriesThatDiffer(Array(text.utf8), answering: .connect) == [])
+        }
+        let refusal = "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno"
+        #expect(try readResponse(refusal.utf8, answering: .connect).body.count == 2)
+        #expect(throws: WireError.self) {
+            try readResponse("HTTP/1.1 502 No\r\nContent-Length: x\r\n\r\n".utf8, answering: .connect)
         }
     }
 

@@ -95,6 +95,30 @@ struct TunnelTests {
         }
     }
 
+    @Test(
+        "a 2xx to CONNECT has no body, whatever fields it has", .rows("R-51", "R-9", "R-11"),
+        arguments: [
+            "Content-Length: 0", "Content-Length: 5", "Content-Length: -1", "Content-Length: x", "Content-Length: 1, 2",
+            "Content-Length: 1\r\nContent-Length: 2", "Content-Length: 99999999999999999999", "Content-Length:",
+            "Transfer-Encoding: chunked", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked, chunked",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5", "Content-Length: 5\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: identity\r\nContent-Length: 1, 2", "Connection: close",
+            "Connection: close\r\nContent-Length: 3",
+        ])
+    func fieldsOfTunnel(fields: String) async throws {
+        let origin = try Secured.server(names: ["origin.example"])
+        for line in ["HTTP/1.1 200 OK", "HTTP/1.0 200 Connection established", "HTTP/1.1 204 No", "HTTP/1.1 299 x"] {
+            let peer = try ScriptedPeer { connection, _, _ in
+                guard connection.receiveRequest() != nil else { return }
+                connection.send("\(line)\r\n\(fields)\r\n\r\n")
+                connection.tls.secure(origin)
+                connection.respondToAll(ok)
+            }
+            let executor = try Self.executor(through: peer)
+            #expect(try await executor.execute(request("https://origin.example/")).text == "ok", "\(line)")
+        }
+    }
+
     @Test("a proxy that violates HTTP, closes or stalls is a typed error, before anything is sent (R-51, R-48)")
     func hostileProxies() async throws {
         let origin = try Secured.server()
