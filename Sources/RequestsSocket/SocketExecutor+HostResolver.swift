@@ -44,14 +44,15 @@ extension SocketExecutor {
         /// Returns a resolver with fixed addresses for some hosts, and the system's for all others.
         ///
         /// - Parameter addresses: The address of each host, written as for ``init(_:)``. Names are compared ignoring
-        ///   ASCII case; of names that differ only in case, one is used.
+        ///   ASCII case and a dot at the end, and one outside ASCII is the same as its form with `xn--`; of several
+        ///   spellings of one name, one is used.
         /// - Returns: The resolver.
         public static func mapping(_ addresses: [String: String]) -> HostResolver {
             let known = Dictionary(
-                addresses.map { (ASCIIFolding.folded($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+                addresses.map { (HostText.canonical($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
             return HostResolver(
                 Resolver { host throws(ResolverError) in
-                    guard let text = known[host] else { return try Resolver.system(host) }
+                    guard let text = known[HostText.canonical(host)] else { return try Resolver.system(host) }
                     return [try SocketAddress(resolved: text)]
                 })
         }

@@ -89,7 +89,9 @@ extension SocketExecutor {
         /// The hosts that are reached without the proxy: `example.com` is that host, `.example.com` all names below it,
         /// and `192.0.2.0/24` the addresses in that range.
         ///
-        /// Names are matched ignoring ASCII case; IPv6 addresses are written in brackets.
+        /// An entry with a port, such as `example.com:8080`, concerns only that port. Names are matched ignoring ASCII
+        /// case and a dot at the end, and a name outside ASCII is the same as its form with `xn--`. IPv6 addresses may
+        /// have any spelling, in brackets if a port follows. White space around an entry is ignored.
         public var excludedHosts: [String]
 
         /// Creates a proxy.
@@ -115,15 +117,9 @@ extension SocketExecutor {
             self.excludedHosts = excludedHosts
         }
 
-        /// Returns whether requests for `host`, in lower case, are sent to the proxy.
-        package func serves(_ host: String) -> Bool {
-            let host = host.hasByteSuffix(".") ? String(host.droppingLastBytes(1)) : host
-            return !excludedHosts.contains { exception in
-                let name = ASCIIFolding.folded(exception)
-                if name.containsByte("/") { return IPAddressText.range(name, contains: host) }
-                if let octets = IPAddressText.octets(name) { return octets == IPAddressText.octets(host) }
-                return name.hasBytePrefix(".") ? host.hasByteSuffix(name) : host.hasSameBytes(as: name)
-            }
+        /// Returns whether requests for `host` and `port` are sent to the proxy.
+        package func serves(_ host: String, port: Int? = nil) -> Bool {
+            !ExcludedHosts(excludedHosts).contains(host, port: port)
         }
     }
 }

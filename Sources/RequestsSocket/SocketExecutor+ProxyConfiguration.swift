@@ -60,9 +60,9 @@ extension SocketExecutor.ProxyConfiguration {
     ///
     /// `HTTP_PROXY` and `HTTPS_PROXY` contain a URL with the scheme http, https, socks5 or socks5h, an optional
     /// username and password, and an optional port, or only a host and a port. `ALL_PROXY` applies to a scheme without
-    /// its own variable. `NO_PROXY` lists hosts that are reached directly, separated by commas: names, which include
-    /// all names below them, addresses, ranges of addresses such as `10.0.0.0/8`, or `*` for all; a port is not
-    /// supported there. Each variable is read in lower case first. `HTTP_PROXY` in upper case is ignored in a CGI
+    /// its own variable. `NO_PROXY` lists hosts that are reached directly, separated by commas or white space: names, which
+    /// include all names below them, addresses, both with an optional port, ranges of addresses such as `10.0.0.0/8`, or
+    /// `*` for all; their spellings are those of ``SocketExecutor/Proxy/excludedHosts``. Each variable is read in lower case first. `HTTP_PROXY` in upper case is ignored in a CGI
     /// program, in which a client can set it.
     ///
     /// - Parameter variables: The variables; the default is those of the process.
@@ -89,11 +89,11 @@ extension SocketExecutor.ProxyConfiguration {
     /// Returns the entries of `NO_PROXY`; nil if it excludes all hosts.
     private static func excludedHosts(_ list: String) -> [String]? {
         var hosts: [String] = []
-        for part in list.splitBytes(at: ",").flatMap({ $0.splitBytes(at: " ") }) {
-            var entry = String(part)
+        for part in list.utf8.split(whereSeparator: { $0 == UInt8(ascii: ",") || $0 <= 0x20 }) {
+            var entry = String(Substring(part))
             if entry.hasSameBytes(as: "*") { return nil }
             if entry.hasBytePrefix("*.") { entry = String(entry.droppingFirstBytes(1)) }
-            if entry.containsByte("/") || IPAddressText.octets(entry) != nil {
+            if entry.containsByte("/") || IPAddressText.octets(ExcludedHosts.parts(of: entry[...]).host) != nil {
                 hosts.append(entry)
             } else {
                 let name = entry.hasBytePrefix(".") ? String(entry.droppingFirstBytes(1)) : entry

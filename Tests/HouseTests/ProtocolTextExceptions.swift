@@ -2,7 +2,7 @@ extension ProtocolTextTests {
     /// The findings that are allowed, each with its reason.
     static let exceptions: [Exception] = [
         Exception(
-            "RequestsMiddleware/Cookies/SuffixRules", "label.lowercased()",
+            "Requests/Vocabulary/Punycode", "label.lowercased()",
             "The rules of a list are Unicode names, whose case is mapped before they are encoded."),
         Exception(
             "Requests/Vocabulary/ByteText", "utf8.count == other.utf8.count",

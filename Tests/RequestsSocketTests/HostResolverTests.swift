@@ -29,6 +29,18 @@ struct HostResolverTests {
         #expect(peer.notes == ["Host: api.example.com", "Host: api.example.com:81"])
     }
 
+    @Test(
+        "a mapped name and the host of the URL are compared in their canonical form",
+        arguments: [
+            ("a.example.", "a.example"), ("a.example", "a.example."), ("A.EXAMPLE.", "a.Example"),
+            ("bücher.test", "xn--bcher-kva.test"), ("Bücher.TEST.", "XN--BCHER-KVA.test"),
+        ])
+    func spellings(key: String, host: String) async throws {
+        let peer = try Self.echo()
+        let executor = SocketExecutor.with { $0.hostResolver = .mapping([key: peer.authority]) }
+        #expect(try await executor.execute(Self.request(host)).text == "ok")
+    }
+
     @Test("an address without a port has the port of the URL, and all addresses are tried")
     func ports() async throws {
         let peer = try Self.echo()

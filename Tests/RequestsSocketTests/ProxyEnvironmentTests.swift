@@ -1,4 +1,5 @@
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Proxies of the environment")
@@ -39,6 +40,25 @@ struct ProxyEnvironmentTests {
             #expect(proxy.serves(host), "\(host)")
         }
         #expect(try Proxies.environment(["http_proxy": "http://p:1", "NO_PROXY": "a,*"]) == nil)
+    }
+
+    @Test(
+        "NO_PROXY is separated by commas and white space, and its hosts have one canonical form", .rows("R-51"),
+        arguments: ["no_proxy", "NO_PROXY"])
+    func spellings(variable: String) throws {
+        let list = "A.example.\t.B.Example,\tbücher.test \n0::0:1,c.example:8080,[::2]:81\r\n*.D.example."
+        let proxies = try #require(try Proxies.environment(["http_proxy": "http://p:1", variable: list]))
+        let proxy = try #require(proxies.http)
+        for host in [
+            "a.example", "x.a.example", "b.example", "x.b.example", "xn--bcher-kva.test", "x.xn--bcher-kva.test",
+            "[::1]",
+            "d.example", "x.d.example.",
+        ] { #expect(!proxy.serves(host, port: 80), "\(host)") }
+        for (host, port) in [("c.example", 8080), ("x.c.example", 8080), ("[::2]", 81)] {
+            #expect(!proxy.serves(host, port: port))
+            #expect(proxy.serves(host, port: 80))
+        }
+        #expect(proxy.serves("example", port: 80) && proxy.serves("test", port: 80))
     }
 
     @Test("HTTP_PROXY is ignored in a CGI program, in which a client can set it (R-51)")

@@ -164,6 +164,43 @@ struct ProxyTests {
         #expect(await executor.failure(of: try request("http://[::1]:1/"))?.reason == .connectionFailed)
     }
 
+    @Test(
+        "an excluded host has one canonical form, however it and the URL are spelled", .rows("R-51"),
+        arguments: [
+            ("example.com.", "example.com", nil, true), ("EXAMPLE.com", "example.com.", nil, true),
+            ("\texample.com \t", "example.com", nil, true), (".Example.COM.", "a.example.com", nil, true),
+            (".example.com", "example.com", nil, false), ("bücher.test", "xn--bcher-kva.test", nil, true),
+            ("BÜCHER.test", "xn--bcher-kva.test", nil, true), ("XN--BCHER-KVA.test", "xn--bcher-kva.test", nil, true),
+            (".bücher.test", "a.xn--bcher-kva.test", nil, true), ("[::1]", "[::1]", nil, true),
+            ("::1", "[::1]", nil, true), ("0:0:0:0:0:0:0:1", "[::1]", nil, true), ("[0::01]", "[::1]", nil, true),
+            ("[FD00::A]", "[fd00::a]", nil, true), ("::ffff:1.2.3.4", "[::ffff:1.2.3.4]", nil, true),
+            ("1.2.3.4", "[::ffff:1.2.3.4]", nil, false), ("[fd00::]/8", "[fd12::1]", nil, true),
+            ("FD00::/8", "[fd12::1]", nil, true), ("127.0.0.1.", "127.0.0.1", nil, true),
+            ("example.com:8080", "example.com", 8080, true), ("example.com:8080", "example.com", 80, false),
+            ("example.com:", "example.com", 80, false), ("[::1]:81", "[::1]", 81, true),
+            ("[::1]:81", "[::1]", 80, false),
+            ("127.0.0.1:82", "127.0.0.1", 82, true), (".example.com:81", "a.example.com", 81, true),
+            ("example.com:99999", "example.com", 80, false), ("", "example.com", 80, false),
+            (".", "example.com", 80, false),
+            ("example.com\u{301}", "example.com", 80, false),
+        ] as [(String, String, Int?, Bool)])
+    func spellings(entry: String, host: String, port: Int?, isExcluded: Bool) {
+        let proxy = SocketExecutor.Proxy(host: "p", port: 1, excludedHosts: [entry])
+        #expect(proxy.serves(host, port: port) == !isExcluded)
+    }
+
+    @Test("the port of an excluded host is compared with that of the URL, the default one included", .rows("R-51"))
+    func excludedPorts() async throws {
+        let peer = try Self.peer()
+        let executor = try Self.executor(through: peer, excludedHosts: ["a.example:80", "b.example:81"])
+        for url in ["http://a.example:81/", "http://b.example/"] {
+            #expect(try await executor.execute(request(url)).text == "ok", "\(url)")
+        }
+        for url in ["http://a.example/", "http://a.example./", "http://b.example:81/"] {
+            #expect(await executor.failure(of: try request(url))?.reason == .hostNotFound, "\(url)")
+        }
+    }
+
     @Test("the description of a proxy contains no credentials (R-74)")
     func printed() {
         let proxy = SocketExecutor.Proxy(host: "h", port: 1, authorization: Self.credentials)

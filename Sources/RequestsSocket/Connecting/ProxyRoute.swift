@@ -12,6 +12,7 @@ final class ProxyRoute: Sendable {
     let authorization: Field?
     /// The authenticator that meets the challenges of the proxy; nil for none.
     private let authenticator: (any AuthenticationChallenge.ProxyAuthenticator)?
+    private let excludedHosts: ExcludedHosts
     private let limits: WireLimits
 
     /// Creates the route to `proxy`; returns nil if the proxy is invalid.
@@ -41,14 +42,15 @@ final class ProxyRoute: Sendable {
             authenticator = nil
         }
         self.proxy = proxy
+        excludedHosts = ExcludedHosts(proxy.excludedHosts)
         self.target = target
         self.fields = own
         self.authorization = authorization
         self.limits = limits
     }
 
-    /// Whether requests for `host`, in lower case, are sent to the proxy.
-    func serves(_ host: String) -> Bool { proxy.serves(host) }
+    /// Whether requests for `target` are sent to the proxy.
+    func serves(_ target: TargetURI) -> Bool { !excludedHosts.contains(target.host, port: target.effectivePort) }
 
     /// Whether the proxy reads requests for `target`, and not only carries their bytes.
     func forwards(_ target: TargetURI) -> Bool { proxy.scheme != .socks5 && target.isHTTP }
@@ -127,6 +129,6 @@ final class ProxyRoutes: Sendable {
     func route(to target: TargetURI) throws(RequestError) -> ProxyRoute? {
         guard let proxy = target.isHTTPS ? https : http else { return nil }
         let route = try proxy.get()
-        return route.serves(target.host) ? route : nil
+        return route.serves(target) ? route : nil
     }
 }

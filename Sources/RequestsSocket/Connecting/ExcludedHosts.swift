@@ -1,0 +1,57 @@
+import Requests
+
+/// The hosts that are reached without a proxy, whose entries are read once.
+struct ExcludedHosts: Sendable {
+    private enum Kind: Sendable {
+        /// A range of addresses.
+        case range(String)
+        /// A host in canonical form.
+        case host(String)
+        /// All names that end in this text, which begins with a dot.
+        case below(String)
+    }
+
+    private let entries: [(kind: Kind, port: Int?)]
+
+    init(_ texts: [String]) {
+        entries = texts.map { text in
+            let entry = Self.trimmed(text)
+            if entry.containsByte("/") { return (.range(String(entry)), nil) }
+            let (host, port) = Self.parts(of: entry)
+            let name = HostText.canonical(host)
+            return (name.hasBytePrefix(".") ? .below(name) : .host(name), port)
+        }
+    }
+
+    /// Returns whether `host` is reached without the proxy at `port`.
+    func contains(_ host: String, port: Int?) -> Bool {
+        if entries.isEmpty { return false }
+        let host = HostText.canonical(host)
+        return entries.contains { entry in
+            if let only = entry.port, only != port { return false }
+            return switch entry.kind {
+            case .range(let range): IPAddressText.range(range, contains: host)
+            case .host(let name): host.hasSameBytes(as: name)
+            case .below(let suffix): host.hasByteSuffix(suffix)
+            }
+        }
+    }
+
+    /// Returns the host of `entry` and its port; nil if it has none.
+    ///
+    /// Only in brackets an IPv6 address can have a port.
+    static func parts(of entry: Substring) -> (host: String, port: Int?) {
+        guard IPAddressText.octets(entry) == nil,
+            let colon = entry.utf8.lastIndex(of: UInt8(ascii: ":")), colon != entry.startIndex,
+            let port = UInt16(entry[entry.utf8.index(after: colon)...]), port > 0
+        else { return (String(entry), nil) }
+        return (String(entry[..<colon]), Int(port))
+    }
+
+    private static func trimmed(_ text: String) -> Substring {
+        var text = text.utf8[...]
+        while let first = text.first, first <= 0x20 { text = text.dropFirst() }
+        while let last = text.last, last <= 0x20 { text = text.dropLast() }
+        return Substring(text)
+    }
+}
