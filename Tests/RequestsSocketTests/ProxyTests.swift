@@ -135,6 +135,39 @@ struct ProxyTests {
         #expect(reason == .connectionFailed || reason == .tlsUnavailable)
     }
 
+    @Test("a proxy that cannot be reached is named in the error, and the origin is not", .rows("R-51"))
+    func named() async throws {
+        let closed = try Socket.bound(to: .loopback())
+        let port = Int(try #require(try closed.localAddress().port))
+        for scheme in [SocketExecutor.Proxy.Scheme.http, .socks5] {
+            for (host, reason) in [
+                ("127.0.0.1", RequestError.Reason.connectionFailed), ("gateway.invalid", .hostNotFound),
+            ] {
+                let executor = SocketExecutor.with {
+                    $0.proxy = .init(
+                        scheme: scheme, host: host, port: port,
+                        authorization: .basic(username: "planted", password: "hunter2"))
+                    $0.resolver = Resolver { _ throws(ResolverError) in throw .hostNotFound("no such name") }
+                }
+                let error = await executor.failure(of: try request("http://origin.example/"))
+                #expect(error?.reason == reason)
+                #expect(error?.detail?.hasPrefix("the proxy \(host):\(port): ") == true)
+                #expect(error?.description.contains("the proxy \(host):\(port)") == true)
+                #expect(error?.debugDescription.contains("hunter2") == false)
+            }
+        }
+        // A proxy that accepts connections and is silent.
+        let silent = try ScriptedPeer { line, _, _ in line.waitForEnd() }
+        let executor = SocketExecutor.with {
+            $0.proxy = .init(scheme: .socks5, host: "127.0.0.1", port: Int(silent.address.port ?? 0))
+        }
+        var slow = try request("http://origin.example/")
+        slow.timeouts.connect = .milliseconds(50)
+        let error = await executor.failure(of: slow)
+        #expect(error?.reason == .timedOut(.connecting))
+        #expect(error?.detail?.contains("the proxy \(silent.authority)") == true)
+    }
+
     @Test("an invalid proxy is an error before anything is sent (R-1, R-2)")
     func invalid() async throws {
         for (host, port, authorization) in [

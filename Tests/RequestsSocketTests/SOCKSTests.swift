@@ -114,7 +114,8 @@ struct SOCKSTests {
             let peer = try Self.proxy(replies, isServing: false)
             let error = await (try Self.executor(through: peer)).failure(of: try request("http://origin.example/"))
             #expect(error?.reason == reason, "\(replies)")
-            if let detail { #expect(error?.detail == detail) }
+            if let detail { #expect(error?.detail == "the proxy \(peer.authority): \(detail)") }
+            #expect(error?.description.contains("the proxy \(peer.authority)") == true)
             #expect(error?.mayHaveReachedServer == false && peer.notes.count == replies.count)
         }
     }

@@ -136,6 +136,11 @@ extension RequestError {
         tls == nil ? self : changing { $0.tls = tls }
     }
 
+    /// Returns this error with `place` before its detail, such as the proxy that it concerns.
+    package func adding(place: String) -> RequestError {
+        changing { $0.detail = $0.detail.map { "\(place): \($0)" } ?? place }
+    }
+
     /// The fields that middleware has added to the request, and that the response can repeat.
     var sentCredentials: SentCredentials { evidence.values.sentCredentials }
 

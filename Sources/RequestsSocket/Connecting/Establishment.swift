@@ -33,6 +33,11 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
 
     var channel: Stream.Network.Channel { stream.channel }
 
+    /// Whether the tunnel through a proxy is not established yet.
+    var isBeforeTunnel: Bool {
+        steps.contains { if case .tunnel = $0 { true } else { false } }
+    }
+
     init(_ channel: Stream.Network.Channel, _ steps: [Step]) {
         stream = Stream(channel)
         allSteps = steps

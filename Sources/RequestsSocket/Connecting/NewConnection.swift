@@ -58,14 +58,25 @@ extension NewConnection where Stream: ~Copyable {
                 }
             }
         } catch {
-            throw error.beforeSending()
+            throw naming(error).beforeSending()
+        }
+    }
+
+    /// Returns `error` with the name of the proxy, if it concerns the connection to the proxy or its responses.
+    private mutating func naming(_ error: RequestError) -> RequestError {
+        guard let proxy = origin.proxy else { return error }
+        switch (stage, error.reason) {
+        case (_, .invalidRequest), (_, .cancelled), (_, .timedOut(.total)), (.securing, _): return error
+        case (.establishing, _) where establishment?.isBeforeTunnel == false && !origin.isForwarded: return error
+        default: return error.adding(place: proxy.name)
         }
     }
 
     mutating func fail(_ error: WaitError, _ need: ConnectionNeed<Network>) throws(RequestError) {
         // The delay between two attempts has passed.
         if case .racing = stage, case .timedOut = error, network.now < limit { return }
-        throw forgetting(timeLimits.error(error, until: timeLimits.connecting, in: need.phase)).beforeSending()
+        let failure = forgetting(timeLimits.error(error, until: timeLimits.connecting, in: need.phase))
+        throw naming(failure).beforeSending()
     }
 }
 

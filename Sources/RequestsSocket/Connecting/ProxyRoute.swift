@@ -52,6 +52,9 @@ final class ProxyRoute: Sendable {
     /// Whether requests for `target` are sent to the proxy.
     func serves(_ target: TargetURI) -> Bool { !excludedHosts.contains(target.host, port: target.effectivePort) }
 
+    /// The proxy in the text of an error, without credentials.
+    var name: String { "the proxy \(target.host):\(proxy.port)" }
+
     /// Whether the proxy reads requests for `target`, and not only carries their bytes.
     func forwards(_ target: TargetURI) -> Bool { proxy.scheme != .socks5 && target.isHTTP }
 

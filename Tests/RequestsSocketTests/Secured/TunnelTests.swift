@@ -76,6 +76,8 @@ struct TunnelTests {
         let peer = try Self.proxy(origin: Secured.server(names: ["proxy.example"]))
         let error = await (try Self.executor(through: peer)).failure(of: try request("https://origin.example/"))
         #expect(error?.reason == .certificateRefused(.nameMismatch))
+        // The proxy has done its part, so the error concerns the origin server.
+        #expect(error?.detail?.contains("the proxy") == false)
         #expect(peer.notes.count == 1)
     }
 
@@ -90,6 +92,7 @@ struct TunnelTests {
             #expect(error?.reason == .proxyRefused && error?.status?.code == status)
             #expect(error?.response?.header[.proxyAuthenticate] == "Basic realm=x")
             #expect(error?.mayHaveReachedServer == false && error?.isPermanent == isPermanent)
+            #expect(error?.detail?.hasPrefix("the proxy \(peer.authority): \(status)") == true)
             #expect(error?.debugDescription.contains("dTpodW50ZXIy") == false)
             #expect(executor.connections.open == 0)
         }
