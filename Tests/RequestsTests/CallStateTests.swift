@@ -91,52 +91,6 @@ struct CallStateTests {
     }
 
     @Test(
-        "a body of unknown length is not sent chunked to an origin that responded with HTTP/1.0 (R-11, R-32, PM-47)",
-        arguments: [("/next", true), ("https://a.com/next", true), ("https://b.com/next", false)])
-    func oldServer(location: String, isOld: Bool) async throws {
-        let body = RequestBody.stream {
-            AsyncStream {
-                $0.yield(Data("hello".utf8)); $0.finish()
-            }
-        }
-        let executor = StubExecutor { request in
-            var response = RawResponse.stub(200, "\(request.body)", to: request)
-            guard request.target.path == "/x" else { return response }
-            response = .stub(307, header: [Field(name: .location, value: location)], to: request)
-            response.metrics.isHTTP10 = true
-            return response
-        }
-        let api = try AnonymousRequestProvider(text: "https://a.com")
-        let request = api.post(.raw(body: body), to: "/x", receiving: .text).validating(.none)
-        #expect(try await executor.perform(request) == (isOld ? "5 bytes" : "a stream"))
-        #expect(try performBlocking(request, with: executor) == (isOld ? "5 bytes" : "a stream"))
-        let trailed = request.sending(trailers: [Field(name: "X-Sum", value: "1")])
-        if isOld {
-            let error = await #expect(throws: RequestError.self) { try await executor.perform(trailed) }
-            #expect(error?.reason == .invalidRequest(.trailersNotSupported) && error?.status == 307)
-        } else {
-            #expect(try await executor.perform(trailed) == "a stream")
-        }
-    }
-
-    @Test("a body that is too long to collect for HTTP/1.0 is a typed error and is not sent (R-11, PM-47)")
-    func oldServerLongBody() async throws {
-        let megabyte = Data(count: 1 << 20)
-        let body = RequestBody.stream { AsyncStream(unfolding: { megabyte }) }
-        let executor = StubExecutor { request in
-            if request.target.path == "/next" { Issue.record("the body was sent") }
-            var response = RawResponse.stub(307, header: [Field(name: .location, value: "/next")], to: request)
-            response.metrics.isHTTP10 = true
-            return response
-        }
-        let error = await #expect(throws: RequestError.self) {
-            try await executor.perform(AnonymousRequestProvider.example.post(.raw(body: body), to: "/x"))
-        }
-        #expect(error?.reason == .bodyEncodingFailed && error?.underlying as? BodyProvider.BodyError == .notInMemory)
-        #expect(error?.attempts == 2)
-    }
-
-    @Test(
         "a redirect loop ends at the limit with an error that contains the last response (R-34, T-59)",
         arguments: [1, 2, 20])
     func loop(limit: Int) throws {

@@ -42,8 +42,8 @@ public struct RawResponse: Sendable {
 
         /// Whether the response is an HTTP/1.0 message; false if the executor cannot determine it, as over URLSession.
         ///
-        /// If such a response redirects the call within its origin, the body is sent with its length, not chunked
-        /// (RFC 9112 §6.1).
+        /// After such a response, the socket executor sends the server no chunks: the body of each further request,
+        /// repetition and redirect has its length (RFC 9112 §6.1).
         public var isHTTP10: Bool = false
 
         /// The time from the start until the addresses of the host were known.

@@ -37,8 +37,6 @@ package struct CallState {
     private struct PastValues: Sendable {
         var history: [ResponseHead] = []
         var retries: [RawResponse.Metrics.Retry] = []
-        /// The targets of the redirects that were HTTP/1.0 responses.
-        var http10Targets: [TargetURI] = []
     }
 
     private var pastValues: PastValues {
@@ -71,15 +69,12 @@ package struct CallState {
         attempts += response.metrics.retryCount
         // The policy checks this first too; checking it here avoids copying the policy for most responses.
         guard response.head.status.isFollowable else { return .finish }
-        if response.metrics.isHTTP10 { pastValues.http10Targets.append(request.target) }
-        var next: PreparedRequest
+        let next: PreparedRequest
         do {
             guard let following = try request.redirectPolicy.request(following: request, after: response.head) else {
                 return .finish
             }
             next = following
-            let isHTTP10 = pastValues.http10Targets.contains { $0.hasSameOrigin(as: next.target) }
-            if isHTTP10 { try next.avoidChunks() }
         } catch {
             throw error.adding(
                 request: request, response: response.head, body: response.collectedBody, attempts: attempts
@@ -143,24 +138,6 @@ extension RequestError {
         case .connectionLost, .protocolViolation, .tooLarge, .timedOut(.betweenBytes): true
         default: false
         }
-    }
-}
-
-extension PreparedRequest {
-    /// Marks a body of unknown length to be collected before it is sent, because HTTP/1.0 has no chunks (RFC 9112
-    /// §6.1).
-    ///
-    /// - Throws: ``RequestError`` when the request has trailers, which can be sent only with chunks.
-    fileprivate mutating func avoidChunks() throws(RequestError) {
-        guard !body.isNone else { return }
-        guard trailers == nil else {
-            throw RequestError(
-                .invalidRequest(.trailersNotSupported), detail: "the server uses HTTP/1.0 (RFC 9112 §6.1)")
-        }
-        guard body.knownLength == nil else { return }
-        var options = options
-        options.requiresContentLength = true
-        attributes[RequestOptions.self] = options
     }
 }
 

@@ -13,10 +13,21 @@ extension SocketExchange {
     ) async throws(RequestError) -> RawResponse {
         // Exchanges that never wait must not keep the thread of a blocking call from checking its cancellation.
         if let thread = CallingThread.current, thread.isCheckDue { await Task.yield() }
+        if handle.pool.mustMeasure(request) {
+            return try await performMeasured(request, over: handle, as: transmission)
+        }
         switch try Beginning(request, over: handle, as: transmission) {
         case .connected(let exchange): return try await perform(exchange)
         case .planned(let plan): return try await perform(connected(plan))
         }
+    }
+
+    /// Sends `request` with its length to a peer that has responded with HTTP/1.0.
+    @inline(never)  // rare, and its variables would enlarge the frame of every call
+    private static func performMeasured(
+        _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission?
+    ) async throws(RequestError) -> RawResponse {
+        try await perform(request.measuredForHTTP10(), over: handle, as: transmission)
     }
 
     private static func perform(_ exchange: consuming UniqueBox<SocketExchange>) async throws(RequestError)
@@ -157,6 +168,9 @@ extension SocketExchange {
     static func performInPlace(
         _ request: PreparedRequest, over handle: PoolHandle
     ) throws(RequestError) -> BlockingExecution {
+        if handle.pool.mustMeasure(request) {
+            return .deferred { () async throws(RequestError) in try await perform(request, over: handle) }
+        }
         let plan = try PlannedExchange(request, over: handle)
         let connection = if let idle = plan.idleConnection() { idle } else { try connectionInPlace(for: plan) }
         connection.endReports()

@@ -104,6 +104,7 @@ struct SocketExchange: ~Copyable, Sendable {
     private let place: PooledOrigin
     var exchange: Exchange<Connection>
     private var hasReturnedConnection = false
+    private var hasRecordedVersion = false
 
     init(_ place: consuming PooledOrigin, exchange: consuming Exchange<Connection>) {
         self.place = place
@@ -124,7 +125,7 @@ extension SocketExchange {
     /// Continues as far as possible, and returns what the exchange needs next; nil when it has nothing more to do.
     @inline(never)
     mutating func advance() throws(RequestError) -> ExchangeNeed? {
-        defer { recordClosing() }
+        defer { recordPeer() }
         if let need = try exchange.advance() { return need }
         returnConnection()
         return nil
@@ -135,19 +136,23 @@ extension SocketExchange {
     mutating func fail(
         _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
     ) throws(RequestError) {
-        defer { recordClosing() }
+        defer { recordPeer() }
         try exchange.fail(error, until: limit, in: phase)
     }
 
     /// Records that a need of the exchange could not be met; see ``Exchange/fail(_:)-(RequestError)``.
     @inline(never)
     mutating func fail(_ error: RequestError) throws(RequestError) {
-        defer { recordClosing() }
+        defer { recordPeer() }
         try exchange.fail(error)
     }
 
-    /// Notifies the pool if the peer had closed the reused connection of the exchange.
-    private mutating func recordClosing() {
+    /// Notifies the pool if the peer responds with HTTP/1.0, or had closed the reused connection of the exchange.
+    private mutating func recordPeer() {
+        if exchange.transfer.isHTTP10, !hasRecordedVersion {
+            hasRecordedVersion = true
+            place.pool.recordHTTP10(of: place.origin)
+        }
         guard exchange.hasMetStaleConnection else { return }
         exchange.hasMetStaleConnection = false
         place.pool.recordClosing(by: place.origin)

@@ -58,7 +58,7 @@ final class ConnectionPool: Sendable {
     }
 
     /// Whether this is a child that was forked without exec, so that the connections belong to its parent.
-    private var isInherited: Bool { ForkCount.current != forks }
+    var isInherited: Bool { ForkCount.current != forks }
 
     /// Closes the idle connections, which refer to their pool, and keeps none from now on.
     func close(isDraining: Bool = false) {

@@ -50,6 +50,8 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     var queue: [Waiter] = []
     /// The peers that close their connections after each response.
     package var closingPeers = ClosingPeers<Origin>()
+    /// The peers that have responded with HTTP/1.0.
+    package var http10Peers = HTTP10Peers<Origin>()
     /// The number of grants made.
     package internal(set) var grants = 0
 

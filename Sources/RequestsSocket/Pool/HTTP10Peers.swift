@@ -1,0 +1,35 @@
+package import Requests
+
+/// The origins and proxies that have responded with HTTP/1.0, which does not have chunks: a client must not send a
+/// chunked request unless it knows that the server supports HTTP/1.1 (RFC 9112 §6.1).
+///
+/// The first request to a peer can be chunked, because nothing is known about it. A peer is remembered until
+/// ``memory`` has passed since its last response with HTTP/1.0.
+package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
+    /// The maximum number of peers that are remembered: 64.
+    package static var limit: Int { 64 }
+
+    /// The time in nanoseconds for which a response is remembered: an hour.
+    package static var memory: Int64 { 3_600_000_000_000 }
+
+    /// At most ``limit`` entries, in the order of their last responses, so the first one ends first.
+    private var entries: [(origin: Origin, end: Deadline)] = []
+
+    /// Creates an empty memory.
+    package init() {}
+
+    /// The number of peers that are remembered.
+    package var count: Int { entries.count }
+
+    /// Records that `origin` has responded with HTTP/1.0.
+    package mutating func record(_ origin: Origin, at now: Deadline) {
+        entries.removeAll { $0.end <= now || $0.origin == origin }
+        if entries.count == Self.limit { entries.removeFirst() }
+        entries.append((origin, now.advanced(byNanoseconds: Self.memory)))
+    }
+
+    /// Returns whether `origin` is remembered.
+    package func contains(_ origin: Origin, at now: Deadline) -> Bool {
+        entries.contains { now < $0.end && $0.origin == origin }
+    }
+}
