@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 /// A small API whose endpoints are compared with their wire text.
@@ -86,6 +87,27 @@ struct WireTextTests {
         let (line, remainder) = call.golden
         let text = try call.request(from: .live).prepared().wireText
         #expect(text == "\(line) HTTP/1.1\nHost: shop.example\nX-Api-Key: <redacted>\n\(remainder)")
+    }
+
+    @Test(
+        "several Cookie fields are one in the wire text and in the curl command, also if they are redacted",
+        .rows("T-85"))
+    func cookies() throws {
+        let header: Header = [
+            Field(name: "A", value: "1"), Field(name: "cookie", value: "a=1"), Field(name: "B", value: "2"),
+            Field(name: .cookie, value: "b=2; c=3"), Field(name: .cookie, value: ""),
+        ]
+        let request = PreparedRequest(target: try TargetURI("http://a.example/"), header: header)
+        #expect(
+            request.wireText(secrets: .revealed)
+                == "GET / HTTP/1.1\nHost: a.example\nA: 1\ncookie: a=1; b=2; c=3\nB: 2\n\n")
+        #expect(
+            request.wireText
+                == "GET / HTTP/1.1\nHost: a.example\nA: 1\ncookie: \(Redaction.placeholder)\nB: 2\n\n")
+        #expect(request.curlCommand(secrets: .revealed).contains("--header 'cookie: a=1; b=2; c=3'"))
+        #expect(!request.curlCommand(secrets: .revealed).contains("Cookie"))
+        // The header itself is unchanged.
+        #expect(request.header == header)
     }
 
     @Test("the wire text is the same each time and contains secrets only if they are revealed")

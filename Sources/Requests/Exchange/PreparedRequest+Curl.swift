@@ -27,7 +27,7 @@ extension PreparedRequest {
         default: words += ["--request", ShellWord.quoted(method.rawValue)]
         }
         let form = formWords(isRedacted ? redaction : nil, finder)
-        for field in header where form == nil || field.name != .contentType {
+        for field in header.list.joiningCookies where form == nil || field.name != .contentType {
             let isSecret = isRedacted && redaction.isSecret(field.name)
             let value = isSecret ? Redaction.placeholder : finder.redacted(field.value)
             // curl removes a field that is spelled "Name:"; it sends "Name;" with an empty value.

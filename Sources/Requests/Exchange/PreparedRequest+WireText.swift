@@ -37,7 +37,7 @@ extension PreparedRequest {
             path: finder.redacted(target.path),
             query: target.query.map { finder.redacted(redaction?.redacted(query: $0) ?? $0) }, fragment: nil)
         copy.header = Header(
-            header.map { field in
+            header.list.joiningCookies.map { field in
                 Field(
                     name: Field.Name(Self.printable(finder.redacted(field.name.rawValue))),
                     value: redaction?.isSecret(field.name) == true

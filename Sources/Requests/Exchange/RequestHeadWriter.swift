@@ -56,7 +56,7 @@ package struct RequestHeadWriter {
         of request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Addition] = []
     ) -> [UInt8] {
         let target = request.target
-        let fields = request.header.list
+        let fields = request.header.list.joiningCookies
         // On the stack, which suffices for nearly every head; a longer one is counted and then written again.
         var size = 1 << 10
         while true {
@@ -158,7 +158,26 @@ extension Field.Name {
     }
 }
 
+extension [Field] {
+    /// These fields with all Cookie fields joined to the first one, because a client sends only one (RFC 6265 §5.4).
+    package var joiningCookies: [Field] {
+        guard let first = indices.first(where: { self[$0].name.isCookie }),
+            self[(first + 1)...].contains(where: { $0.name.isCookie })
+        else { return self }
+        let cookies = filter { $0.name.isCookie && !$0.value.isEmpty }.map(\.value).joined(separator: "; ")
+        var joined = filter { !$0.name.isCookie }
+        joined.insert(Field(name: self[first].name, value: cookies), at: first)
+        return joined
+    }
+}
+
 extension Field.Name {
+    /// Whether the name is Cookie; the length and the first letter, compared first, exclude nearly every other name.
+    fileprivate var isCookie: Bool {
+        let text = rawValue.utf8
+        return text.count == 6 && text.first.map { $0 | 0x20 } == UInt8(ascii: "c") && self == .cookie
+    }
+
     /// Whether the first letter is that of Expect, which excludes Accept, a field of nearly every request.
     private var isPossiblyExpect: Bool {
         rawValue.utf8.withContiguousStorageIfAvailable { $0.first.map { $0 | 0x20 } == UInt8(ascii: "e") } ?? true

@@ -145,6 +145,19 @@ extension Scenario {
                 }
             }
         },
+        Scenario(
+            name: "several Cookie fields are sent as one", rows: ["T-85"], group: .framing, needs: .server
+        ) { context in
+            try await context.run { client in
+                let header: Header = [
+                    Field(name: .cookie, value: "a=1"), Field(name: "X-Mine", value: "1"),
+                    Field(name: "cookie", value: "b=2; c=3"), Field(name: .cookie, value: "d=4"),
+                ]
+                _ = try await client.send(try client.request(header: header))
+                let received = try need("the request", client.received.first)
+                try expect("Cookie", received.header.values(of: .cookie), is: ["a=1; b=2; c=3; d=4"])
+            }
+        },
         Scenario(name: "methods are sent as spelled", rows: ["RQ-20", "L11"], group: .framing) { context in
             try await context.run { client in
                 let methods: [HTTPMethod] = [.get, .delete, .options, .trace, .patch, "get", "Frob", "M-SEARCH"]
