@@ -69,6 +69,14 @@ struct ResumePointTests {
         arguments: [
             (206, [(.contentRange, "bytes 40-99/100")], .append(end: 100, length: 100)),
             (206, [(.contentRange, "bytes 40-99/*")], .append(end: 100, length: 100)),
+            (
+                206, [(.contentRange, "bytes 40-99/100"), (.contentRange, "bytes 40-99/100")],
+                .append(end: 100, length: 100)
+            ),
+            (206, [(.contentRange, "bytes 40-99/100"), (.contentRange, "bytes 0-99/100")], .startOver),
+            (206, [(.contentRange, "bytes 0-99/100"), (.contentRange, "bytes 40-99/100")], .startOver),
+            (206, [(.contentRange, "bytes 40-99/100"), (.contentRange, "x")], .startOver),
+            (416, [(.contentRange, "bytes */40"), (.contentRange, "bytes */41")], .startOver),
             (206, [(.contentRange, "bytes 40-49/100")], .append(end: 50, length: 100)),
             (206, [(.contentRange, "bytes 40-99/100"), (.etag, "\"v1\"")], .append(end: 100, length: 100)),
             (206, [(.contentRange, "bytes 40-99/100"), (.etag, "\"v2\"")], .startOver),

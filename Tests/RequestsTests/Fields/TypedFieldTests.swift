@@ -207,4 +207,17 @@ struct TypedFieldTests {
             _ = CacheControl(fieldValue: text).maxAge
         }
     }
+
+    @Test("Content-Range is read only if all its fields agree")
+    func conflictingRanges() {
+        func range(_ values: String...) -> String? {
+            Header(values.map { Field(name: .contentRange, value: $0) }).contentRange.map { "\($0)" }
+        }
+        #expect(range("bytes 0-1/3", "bytes 0-1/3") == "bytes 0-1/3")
+        #expect(range("bytes 0-1/3", "bytes 0-1/4") == nil)
+        #expect(range("bytes 0-1/3", "x") == nil)
+        #expect(range("x", "bytes 0-1/3") == nil)
+        #expect(range() == nil)
+    }
+
 }

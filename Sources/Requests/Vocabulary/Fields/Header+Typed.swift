@@ -22,8 +22,13 @@ extension Header {
         set { self[.range] = newValue.map(ByteRange.fieldValue) }
     }
 
-    /// The part of the representation in the body, or nil if Content-Range is missing or malformed.
-    public var contentRange: ContentRange? { first(.contentRange).flatMap(ContentRange.init(fieldValue:)) }
+    /// The part of the representation in the body, or nil if Content-Range is missing, malformed, or has several values
+    /// that differ.
+    public var contentRange: ContentRange? {
+        let ranges = values(of: .contentRange).map(ContentRange.init(fieldValue:))
+        guard let first = ranges.first, ranges.allSatisfy({ $0 == first }) else { return nil }
+        return first
+    }
 
     /// The entity tag of the representation, or nil if ETag is missing or malformed.
     public var entityTag: EntityTag? { first(.etag).flatMap(EntityTag.init(fieldValue:)) }
