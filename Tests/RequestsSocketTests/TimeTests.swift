@@ -18,6 +18,22 @@ struct TimeTests {
         return error
     }
 
+    @Test("an exchange without a call has the deadline of its request, and no total limit", .rows("R-48"))
+    func withoutCall() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+        let executor = SocketExecutor()
+        let request = try peer.request().with { $0.timeouts.total = .zero }
+        #expect(try await executor.execute(request).text == "ok")
+        let late = request.with { $0.deadline = .now }
+        #expect(await executor.failure(of: late)?.reason == .timedOut(.total))
+        // A call turns the same limit into the deadline.
+        let api = AnonymousRequestProvider(baseURL: try #require(URL(string: "http://\(peer.authority)")))
+        let error = await #expect(throws: RequestError.self) {
+            try await executor.perform(api.get(.text, from: "/").with(timeouts: Timeouts(total: .zero)))
+        }
+        #expect(error?.reason == .timedOut(.total))
+    }
+
     @Test("the connect limit ends a lookup (R-48)")
     func resolving() async throws {
         let gate = Gate()

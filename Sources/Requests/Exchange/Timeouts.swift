@@ -31,6 +31,10 @@ public struct Timeouts: Hashable, Sendable {
     }
 
     /// The limit for the whole call, including redirects, pauses and collected bodies; the default is no limit.
+    ///
+    /// A call turns it into the ``PreparedRequest/deadline`` of its requests when it begins. One exchange with
+    /// ``RequestExecutor/execute(_:)`` is not a call: it does not apply this limit, and ends at the deadline of its
+    /// request.
     public var total: Duration? {
         get { totalLimit.duration }
         set { totalLimit = Limit(newValue) }
