@@ -18,6 +18,7 @@ struct MessageTests {
         "malformedURL": .malformedURL, "invalidHost": .invalidHost, "invalidPort": .invalidPort,
         "nonASCIIHost": .nonASCIIHost, "controlCharacterInPath": .controlCharacterInPath, "queryInPath": .queryInPath,
         "fragmentInPath": .fragmentInPath, "emptySegment": .emptySegment, "dotSegment": .dotSegment,
+        "changedReference": .changedReference,
         "invalidMethod": .invalidMethod, "unsupportedMethod": .unsupportedMethod,
         "asteriskNotSupported": .asteriskNotSupported,
         "invalidFieldName": .invalidFieldName, "invalidFieldValue": .invalidFieldValue,

@@ -14,7 +14,11 @@ public protocol RequestProviding: Sendable {
 
     /// Returns a request to `endpoint`, in the form of Requests 0.3.2.
     ///
-    /// An implementation of this overload also applies to every request.
+    /// An implementation of this overload also applies to every request. Text that it passes on unchanged keeps
+    /// the template, the error and the kind of the path that it was made from. Text with a prefix keeps the template
+    /// and the error. To change paths that can be a ``RequestPath/reference(_:)``, implement the other overload with
+    /// ``RequestPath/appending(_:)``: a reference that this one changes fails with
+    /// ``RequestError/InvalidRequest/changedReference``.
     @_disfavoredOverload
     func request(to endpoint: String, using method: HTTPMethod) -> Request<Self, Void>
 
@@ -42,7 +46,8 @@ extension RequestProviding {
 extension RequestProviding {
     /// Returns a request to `endpoint`, created by the overload that takes a `String`.
     ///
-    /// The text of a path contains neither its template nor the reason why it is invalid, so both are restored.
+    /// The text of a path contains neither its template, nor the reason why it is invalid, nor whether it is a
+    /// reference, so these are restored.
     @inlinable
     public func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Self, Void> {
         let text: String = endpoint.encoded

@@ -20,6 +20,11 @@ extension RequestError {
         case emptySegment
         /// An interpolated value makes a path segment `.` or `..`.
         case dotSegment
+        /// A URI reference was changed as text, which loses its meaning; use ``RequestPath/appending(_:)``.
+        ///
+        /// An API that changes paths in the overload of `request(to:using:)` with a `String` must do so in the one with
+        /// a ``RequestPath``.
+        case changedReference
         /// The method is not a token (RFC 9110 §5.6.2).
         case invalidMethod
         /// The method is CONNECT, which requests a tunnel and not a representation (RFC 9110 §9.3.6).
@@ -75,6 +80,8 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .fragmentInPath: "the path contains a “#”; fragments are never sent"
         case .emptySegment: "an interpolated value leaves a path segment empty"
         case .dotSegment: "an interpolated value makes a path segment “.” or “..”"
+        case .changedReference:
+            "a URI reference was changed as text; implement request(to:using:) with a RequestPath instead of a String"
         case .invalidMethod: "the method is not a token; spaces and separators are not allowed (RFC 9110 §5.6.2)"
         case .unsupportedMethod: "the method CONNECT is not supported (RFC 9110 §9.3.6)"
         case .asteriskNotSupported:

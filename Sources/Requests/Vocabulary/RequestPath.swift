@@ -72,38 +72,65 @@ public struct RequestPath: Sendable {
 
     /// Returns this path followed by `other`, with one slash between them.
     ///
-    /// - Parameter other: The path to append; a URI reference replaces this path.
-    /// - Returns: The combined path.
-    func appending(_ other: RequestPath) -> RequestPath {
-        let (encoded, template) = (encoded, template)
+    /// Use it to put a prefix before every path of an API, because it keeps what the text of a path does not show: the
+    /// template, the error, and whether the path is a URI reference.
+    ///
+    /// - Parameter other: The path to append. A URI reference replaces this path, and an empty path changes nothing.
+    /// - Returns: The combined path. If this path is a reference, `other` is inserted before its query and fragment; a
+    ///   reference without a path fails with ``RequestError/InvalidRequest/changedReference`` when the request is
+    ///   prepared.
+    public func appending(_ other: RequestPath) -> RequestPath {
         if other.isReference || encoded.isEmpty { return other }
         if other.encoded.isEmpty { return self }
-        let hasSlash = encoded.utf8.last == UInt8(ascii: "/")
-        let isRooted = other.encoded.utf8.first == UInt8(ascii: "/")
-        func joined(_ left: String, _ right: String) -> String {
-            switch (hasSlash, isRooted) {
-            case (true, true): left + right.droppingFirstBytes(1)
-            case (false, false): "\(left)/\(right)"
-            default: left + right
-            }
-        }
-        var path = RequestPath(
-            encoded: joined(encoded, other.encoded), template: joined(template, other.template),
+        guard !isReference else { return appendingToReference(other) }
+        return RequestPath(
+            encoded: Self.joined(encoded, other.encoded), template: Self.joined(template, other.template),
             problem: problem ?? other.problem)
-        path.isReference = isReference
+    }
+
+    private func appendingToReference(_ other: RequestPath) -> RequestPath {
+        let end = encoded.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? encoded.endIndex
+        let text = Self.joined(String(encoded[..<end]), other.encoded) + encoded[end...]
+        // A reference without a path means that of the base URL, which the text cannot express.
+        let isPathless = end == encoded.startIndex
+        var path = RequestPath(
+            encoded: text, template: text,
+            problem: problem ?? other.problem ?? (isPathless ? .changedReference : nil))
+        path.isReference = true
         return path
     }
 
-    /// Restores the template and the error of `original`, from whose encoded text this path was created.
+    /// Returns two texts with one slash between them.
+    private static func joined(_ left: String, _ right: String) -> String {
+        switch (left.utf8.last == UInt8(ascii: "/"), right.utf8.first == UInt8(ascii: "/")) {
+        case (true, true): left + right.droppingFirstBytes(1)
+        case (false, false): "\(left)/\(right)"
+        default: left + right
+        }
+    }
+
+    /// Restores `original`, whose encoded text was passed to the function that created this path.
     ///
-    /// A prefix added before that text is kept, in the template too.
+    /// Text that was passed on unchanged is `original` again. A prefix added before the text is kept, in the template
+    /// too. A reference cannot be changed as text, because only the text of a path can have a prefix.
     @usableFromInline
     mutating func restore(_ original: RequestPath) {
-        if encoded.hasSameBytes(as: original.encoded) {
+        // Nearly every request returns here.
+        if !isReference, !original.isReference, encoded.hasSameBytes(as: original.encoded) {
             self = original
             return
         }
-        problem = problem ?? original.problem
+        let passed = RequestPath(trusted: original.encoded)
+        if self == passed {
+            self = original
+            return
+        }
+        // An environment that resolves references has made a reference of the text.
+        if self == passed.asReference {
+            self = original.asReference
+            return
+        }
+        problem = original.isReference ? original.problem ?? .changedReference : problem ?? original.problem
         let template = self.template
         if !original.encoded.isEmpty, template.hasByteSuffix(original.encoded) {
             let prefix = template.droppingLastBytes(original.encoded.utf8.count)
