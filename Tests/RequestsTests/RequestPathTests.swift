@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -57,6 +58,81 @@ struct RequestPathTests {
         #expect(path.encoded == "/a/b/c%20d/../%C3%A9/e")
         #expect(path.template == "/a/{}/e")
         expectInvalid(.queryInPath) { try api.get(.none, from: "/\(raw: "a?b")").prepared() }
+    }
+
+    @Test(
+        "a value of several segments keeps its slashes, and everything else in it is encoded", .rows("RQ-8"),
+        arguments: [
+            ("a", "a"), ("a/b", "a/b"), ("a b/c+d", "a%20b/c%2Bd"), ("%2F/%2e%2e", "%252F/%252e%252e"),
+            ("é/e\u{301}", "%C3%A9/e%CC%81"), ("a/\u{301}b", "a/%CC%81b"), ("a?b#c/&=;", "a%3Fb%23c/%26%3D%3B"),
+            (".../.a/a.", ".../.a/a."), ("..\\..", "..%5C.."), ("a\r\n\u{0}", "a%0D%0A%00"), ("..;/x", "..%3B/x"),
+            (String(repeating: "a b/", count: 90) + "c", String(repeating: "a%20b/", count: 90) + "c"),
+        ])
+    func segments(value: String, encoded: String) throws {
+        let path: RequestPath = "/files/\(segments: value)/x"
+        #expect(path.encoded == "/files/\(encoded)/x" && path.template == "/files/{}/x")
+        #expect(try api.get(.none, from: "\(segments: value[...])").prepared().target.path == "/api/\(encoded)")
+    }
+
+    @Test(
+        "a value of several segments with an empty or a dot segment is an error that names the value", .rows("RQ-8"),
+        arguments: [
+            ("", .emptySegment), ("/", .emptySegment), ("/a", .emptySegment), ("a/", .emptySegment),
+            ("a//b", .emptySegment), (".", .dotSegment), ("..", .dotSegment), ("../a", .dotSegment),
+            ("a/../b", .dotSegment), ("a/..", .dotSegment), ("a/./b", .dotSegment), ("../../admin", .dotSegment),
+        ] as [(String, RequestError.InvalidRequest)])
+    func invalidSegments(value: String, problem: RequestError.InvalidRequest) {
+        for path in ["/files/\(segments: value)", "/files/\(segments: value)/b", "/x-\(segments: value).txt"]
+            as [RequestPath]
+        {
+            expectInvalid(problem) { try api.get(.none, from: path).prepared() }
+            let error = #expect(throws: RequestError.self) { try api.get(.none, from: path).prepared() }
+            #expect("\(error.map { "\($0)" } ?? "")".contains("value “\(value)”"))
+        }
+    }
+
+    @Test("segments that a value completes together with the text around it are checked too", .rows("RQ-8"))
+    func completedSegments() {
+        let paths: [RequestPath] = [
+            "/.\(segments: "a/b")/.\(".")", "/a/\(raw: ".")./b", "/a/\(raw: ".")\(raw: ".")", "/a/.\(raw: "%2E")/b",
+        ]
+        for path in paths {
+            expectInvalid(.dotSegment, "\(path)") { try api.get(.none, from: path).prepared() }
+        }
+    }
+
+    @Test(
+        "raw text cannot leave the directory of the literal", .rows("RQ-8"),
+        arguments: [
+            ("../../admin", false), ("..", false), ("../", false), ("a/../../b", false), ("a/..", true),
+            ("a/../b", true),
+            ("./a", true), (".", true), ("a/b/../../c", true), ("a/b/../../../files/c", false), ("%2e%2E/x", false),
+            (".%2e", false), ("a//../../b", false), ("/../x", false), ("..a", true), ("...", true),
+            ("a/./../../b", false),
+            ("", true), ("%252e%252e", true), ("..%2Fx", true),
+        ])
+    func rawDirectory(text: String, isAllowed: Bool) throws {
+        let paths: [RequestPath] = ["/files/\(raw: text)", "/files/\(raw: text)/x", "\(raw: text)"]
+        for path in paths {
+            if isAllowed {
+                _ = try api.get(.none, from: path).prepared()
+            } else {
+                expectInvalid(.dotSegment, "\(path)") { try api.get(.none, from: path).prepared() }
+                let error = #expect(throws: RequestError.self) { try api.get(.none, from: path).prepared() }
+                #expect("\(error.map { "\($0)" } ?? "")".contains("value “\(text)”"))
+            }
+        }
+    }
+
+    @Test("the directory of raw text begins at the last slash of the literal before it", .rows("RQ-8"))
+    func rawDirectories() throws {
+        let (up, down) = ("../b", "a/c")
+        expectInvalid(.dotSegment) { try api.get(.none, from: "/\(raw: down)/\(raw: up)").prepared() }
+        let allowed: [RequestPath] = [
+            "/\(raw: down)\(raw: "/" + up)", "/\("v")\(raw: "/" + up)", "/pre-\(raw: up)", "/..\(raw: "x")",
+            "/../\(raw: down)",
+        ]
+        for path in allowed { _ = try api.get(.none, from: path).prepared() }
     }
 
     @Test("the template has a placeholder for each value")

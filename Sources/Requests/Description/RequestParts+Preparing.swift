@@ -140,7 +140,9 @@ extension RequestParts {
         let base = try BaseTargets.target(of: baseURL.absoluteString)
         if let problem = endpoint.problem {
             let kind = endpoint.isReference ? "reference" : "path"
-            throw RequestError(.invalidRequest(problem), detail: Self.detail(kind, endpoint.template, base: base))
+            let value = problem.value.map { "value \(ErrorText.quoted($0, limit: ErrorText.peerTextLimit)), " } ?? ""
+            throw RequestError(
+                .invalidRequest(problem.reason), detail: value + Self.detail(kind, endpoint.template, base: base))
         }
         // Nearly every request returns here; the code below would copy the base target and the path.
         if parameters == nil, !endpoint.isReference {

@@ -1,7 +1,7 @@
 /// A writer of a path from its pieces, which needs no heap memory for paths of at most 128 bytes.
 struct PathWriter: Sendable {
     /// The error of the path, or nil if it can be sent.
-    private(set) var problem: RequestError.InvalidRequest?
+    private(set) var problem: PathProblem?
     /// The text of the template, once the positions of the values cannot express it.
     private(set) var template: String?
     /// The positions of the values, in the format of ``PathTemplate``.
@@ -10,6 +10,8 @@ struct PathWriter: Sendable {
     private(set) var count: UInt8 = 0
 
     private var segment = PathSegment()
+    /// The value that makes the last segment invalid unless more text follows, or the last raw text.
+    private var suspect: String?
     /// The position after the last value.
     private var lastValueEnd = 0
     /// The text written before the content of `bytes`.
@@ -47,36 +49,64 @@ struct PathWriter: Sendable {
     /// Writes trusted text that is not a literal and counts as a value in the template.
     mutating func write(raw text: String) {
         let start = length
-        write(trusted: text)
+        write(trusted: text, isRaw: true)
         recordValue(from: start)
     }
 
     /// Writes a value, with every byte encoded except letters, digits and `- . _ ~`.
-    mutating func write(value text: String) {
+    mutating func write(value: String) {
         let start = length
-        var text = text
+        var text = value
         text.withUTF8 { bytes in
-            segment.append(value: bytes)
+            segment.append(value: bytes[...])
             append(bytes, .rfc3986, keepingEscapes: false)
         }
+        suspect = segment.problem == nil ? nil : value
+        recordValue(from: start)
+    }
+
+    /// Writes a value of several segments, each encoded like a value; none may be empty, `.` or `..`.
+    mutating func write(segments value: String) {
+        let start = length
+        var text = value
+        text.withUTF8 { bytes in
+            let segments = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            for (index, bytes) in segments.enumerated() {
+                if index > 0 {
+                    // The text before the value can complete its first segment.
+                    fail(segment.problem, in: value)
+                    segment = PathSegment()
+                }
+                fail(PathSegment(value: bytes).problem, in: value)
+                segment.append(value: bytes)
+            }
+            append(bytes, .segments, keepingEscapes: false)
+        }
+        suspect = segment.problem == nil ? nil : value
         recordValue(from: start)
     }
 
     /// Checks the last segment, because the path ends here.
     mutating func finish() {
-        problem = problem ?? segment.problem
+        fail(segment.problem, in: suspect)
+    }
+
+    /// Records the first error of the path, and the value that caused it.
+    private mutating func fail(_ reason: RequestError.InvalidRequest?, in value: String? = nil) {
+        if problem == nil, let reason { problem = PathProblem(reason, value: value) }
     }
 
     /// Writes trusted text and returns whether encoding changed it.
     @discardableResult
-    private mutating func write(trusted text: String) -> Bool {
-        var text = text
+    private mutating func write(trusted: String, isRaw: Bool = false) -> Bool {
+        if isRaw { suspect = trusted }
+        var text = trusted
         return text.withUTF8 { bytes in
-            let problemOfSegment = segment.append(trusted: bytes)
+            let reason = isRaw ? segment.append(raw: bytes) : segment.append(literal: bytes)
             let isChanged = append(bytes, .path, keepingEscapes: true)
             // Every byte that is not allowed in a literal is encoded, so unchanged text has no error.
-            if isChanged { problem = problem ?? RequestPath.problem(inLiteral: bytes) }
-            problem = problem ?? problemOfSegment
+            if isChanged { fail(RequestPath.problem(inLiteral: bytes)) }
+            fail(reason, in: suspect)
             return isChanged
         }
     }
@@ -128,63 +158,5 @@ struct PathWriter: Sendable {
         let path = path
         let beginning = path[..<path.utf8.index(path.startIndex, offsetBy: length)]
         return PathTemplate.text(of: String(beginning), places, count)
-    }
-}
-
-/// The state of the last segment of a path, to detect an interpolation that makes it empty, `.` or `..`.
-struct PathSegment: Sendable {
-    /// The number of dots in a segment of at most two dots and nothing else; 3 for any other segment.
-    private var dots = 0
-    private var isInterpolated = false
-
-    /// The error of the segment if it ends here, or nil.
-    var problem: RequestError.InvalidRequest? {
-        guard isInterpolated else { return nil }
-        switch dots {
-        case 0: return .emptySegment
-        case 1, 2: return .dotSegment
-        default: return nil
-        }
-    }
-
-    /// Appends trusted text.
-    ///
-    /// - Parameter bytes: The text; `%2E` in it counts as a dot.
-    /// - Returns: The error of the segment that the text ends, or nil.
-    mutating func append(trusted bytes: UnsafeBufferPointer<UInt8>) -> RequestError.InvalidRequest? {
-        guard let last = bytes.lastIndex(of: UInt8(ascii: "/")) else {
-            add(bytes[...])
-            return nil
-        }
-        var problem: RequestError.InvalidRequest?
-        // Only a segment with an interpolation can have an error; the text before the first slash completes it.
-        if isInterpolated {
-            add(bytes[..<(bytes.firstIndex(of: UInt8(ascii: "/")) ?? last)])
-            problem = self.problem
-        }
-        self = PathSegment()
-        add(bytes[(last + 1)...])
-        return problem
-    }
-
-    /// Appends a value that is not yet encoded, so that a percent sign in it is data.
-    mutating func append(value bytes: UnsafeBufferPointer<UInt8>) {
-        isInterpolated = true
-        for byte in bytes {
-            if dots >= 3 { return }
-            dots = byte == UInt8(ascii: ".") ? dots + 1 : 3
-        }
-    }
-
-    /// Counts the dots of trusted text without slashes.
-    private mutating func add(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) {
-        var remainder = bytes
-        while dots < 3, let byte = remainder.first {
-            let isEscaped =
-                byte == UInt8(ascii: "%") && remainder.dropFirst().starts(with: "2e".utf8)
-                || byte == UInt8(ascii: "%") && remainder.dropFirst().starts(with: "2E".utf8)
-            dots = isEscaped || byte == UInt8(ascii: ".") ? dots + 1 : 3
-            remainder = remainder.dropFirst(isEscaped ? 3 : 1)
-        }
     }
 }

@@ -30,6 +30,10 @@ public struct PercentEncoding: Hashable, Sendable {
     public static var strict: PercentEncoding { PercentEncoding(low: 0x03ff6400_00000000, high: 0x07fffffe_87fffffe) }
     /// An encoding that leaves the unreserved characters of RFC 3986 §2.3 unchanged: letters, digits and `- . _ ~`.
     public static var rfc3986: PercentEncoding { PercentEncoding(low: 0x03ff6000_00000000, high: 0x47fffffe_87fffffe) }
+    /// The encoding ``rfc3986``, which leaves slashes unchanged too.
+    package static var segments: PercentEncoding {
+        PercentEncoding(low: 0x03ffe000_00000000, high: 0x47fffffe_87fffffe)
+    }
     /// The encoding of AFNetworking for queries, which leaves letters, digits and `- . _ ~ / ?` unchanged.
     public static var afnetworking: PercentEncoding {
         PercentEncoding(low: 0x83ffe000_00000000, high: 0x47fffffe_87fffffe)

@@ -2,7 +2,8 @@
 ///
 /// The text of the literal is trusted: valid `%XX` is kept, spaces and non-ASCII characters are encoded. Interpolated
 /// values are data: every byte except letters, digits and `- . _ ~` is encoded, so that a value never leaves its
-/// segment. `"/users/\(name)"` with `a/b` becomes `/users/a%2Fb`.
+/// segment. `"/users/\(name)"` with `a/b` becomes `/users/a%2Fb`. For a value of several segments, such as the key of
+/// an object, write `"/files/\(segments: key)"`.
 ///
 /// If the path cannot be sent, preparing the request throws ``RequestError/Reason/invalidRequest(_:)``. This applies to
 /// a `?` or `#` in the literal, a control character, and a segment that an interpolation makes empty, `.` or `..`.
@@ -11,7 +12,7 @@ public struct RequestPath: Sendable {
     private(set) var shape: PathTemplate
 
     /// The error of the path, or nil if it can be sent.
-    private(set) var problem: RequestError.InvalidRequest?
+    private(set) var problem: PathProblem?
 
     /// Whether the path is a URI reference, which is resolved against the base URL instead of appended to it.
     private(set) var isReference = false
@@ -35,10 +36,10 @@ public struct RequestPath: Sendable {
         shape = PathTemplate(path: encoded, text: isChanged ? text : nil)
         // Every byte that is not allowed in a literal is encoded, so unchanged text has no error.
         var text = text
-        problem = isChanged ? text.withUTF8(Self.problem) : nil
+        problem = isChanged ? text.withUTF8(Self.problem).map { PathProblem($0) } : nil
     }
 
-    private init(encoded: String, template: String, problem: RequestError.InvalidRequest?) {
+    private init(encoded: String, template: String, problem: PathProblem?) {
         shape = PathTemplate(path: encoded, text: template)
         self.problem = problem
     }
@@ -54,7 +55,8 @@ public struct RequestPath: Sendable {
     /// - Returns: The path.
     public static func reference(_ text: String) -> RequestPath {
         let isClean = !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
-        var path = RequestPath(encoded: text, template: text, problem: isClean ? nil : .controlCharacterInPath)
+        var path = RequestPath(
+            encoded: text, template: text, problem: isClean ? nil : PathProblem(.controlCharacterInPath))
         path.isReference = true
         return path
     }
@@ -62,7 +64,7 @@ public struct RequestPath: Sendable {
     /// This path as a URI reference, in which a `?` or `#` of the literal begins a query or fragment.
     var asReference: RequestPath {
         if isReference { return self }
-        if problem == .queryInPath || problem == .fragmentInPath, !template.utf8.contains("{}".utf8) {
+        if problem?.reason == .queryInPath || problem?.reason == .fragmentInPath, !template.utf8.contains("{}".utf8) {
             return .reference(template)
         }
         var copy = self
@@ -95,7 +97,7 @@ public struct RequestPath: Sendable {
         let isPathless = end == encoded.startIndex
         var path = RequestPath(
             encoded: text, template: text,
-            problem: problem ?? other.problem ?? (isPathless ? .changedReference : nil))
+            problem: problem ?? other.problem ?? (isPathless ? PathProblem(.changedReference) : nil))
         path.isReference = true
         return path
     }
@@ -130,7 +132,8 @@ public struct RequestPath: Sendable {
             self = original.asReference
             return
         }
-        problem = original.isReference ? original.problem ?? .changedReference : problem ?? original.problem
+        problem =
+            original.isReference ? original.problem ?? PathProblem(.changedReference) : problem ?? original.problem
         let template = self.template
         if !original.encoded.isEmpty, template.hasByteSuffix(original.encoded) {
             let prefix = template.droppingLastBytes(original.encoded.utf8.count)
@@ -195,7 +198,22 @@ extension RequestPath: ExpressibleByStringInterpolation {
             append(value: value.pathText)
         }
 
-        /// Appends text that is trusted like the literal: slashes separate segments and valid `%XX` is kept.
+        /// Appends a value of one or more segments, such as the key of an object or the path of a file in a repository.
+        ///
+        /// Slashes in `text` separate segments. Every other byte is encoded except letters, digits and `- . _ ~`. If a
+        /// segment is empty, `.` or `..`, preparing the request throws ``RequestError/InvalidRequest/emptySegment`` or
+        /// ``RequestError/InvalidRequest/dotSegment`` with the value, so the path never leaves the directory of the
+        /// literal. This includes an empty text, and a slash at the beginning or the end.
+        public mutating func appendInterpolation(segments text: some StringProtocol) {
+            writer.write(segments: String(text))
+        }
+
+        /// Appends text that is trusted like the literal, such as a path that the server has sent: slashes separate
+        /// segments and valid `%XX` is kept.
+        ///
+        /// Do not use it for the input of a user; that is what `\(segments:)` is for. Segments `..`, encoded ones
+        /// included, may not leave the directory of the literal: `"/files/\(raw: "../x")"` fails with
+        /// ``RequestError/InvalidRequest/dotSegment`` when the request is prepared.
         public mutating func appendInterpolation(raw text: some StringProtocol) {
             writer.write(raw: String(text))
         }
@@ -210,7 +228,8 @@ extension RequestPath: ExpressibleByStringInterpolation {
 extension RequestPath: Hashable {
     /// Returns whether the encoded paths and the templates are equal.
     public static func == (left: Self, right: Self) -> Bool {
-        left.shape == right.shape && left.problem == right.problem && left.isReference == right.isReference
+        left.shape == right.shape && left.problem?.reason == right.problem?.reason
+            && left.isReference == right.isReference
     }
 
     /// Hashes the encoded path.
