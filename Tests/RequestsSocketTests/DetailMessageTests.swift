@@ -72,6 +72,8 @@ struct DetailMessageTests {
             "tooDeeplyNested": RequestParameters.ParameterError.tooDeeplyNested,
             "dateOutOfRange": RequestParameters.ParameterError.dateOutOfRange,
             "withoutNames": RequestParameters.ParameterError.withoutNames,
+            "keysWithoutNames": RequestParameters.ParameterError.keysWithoutNames,
+            "durationWithoutUnit": RequestParameters.ParameterError.durationWithoutUnit,
             "nullInPropertyList": RequestParameters.ParameterError.nullInPropertyList,
             "controlCharacterInQuery": RequestParameters.ParameterError.controlCharacterInQuery,
         ])

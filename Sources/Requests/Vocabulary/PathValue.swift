@@ -37,3 +37,5 @@ extension UInt8: PathValue {}
 extension UInt16: PathValue {}
 extension UInt32: PathValue {}
 extension UInt64: PathValue {}
+extension Int128: PathValue {}
+extension UInt128: PathValue {}

@@ -265,8 +265,15 @@ extension UInt8: QueryValue {}
 extension UInt16: QueryValue {}
 extension UInt32: QueryValue {}
 extension UInt64: QueryValue {}
+extension Int128: QueryValue {}
+extension UInt128: QueryValue {}
 extension Double: QueryValue {}
 extension Float: QueryValue {}
+
+extension Decimal: QueryValue {
+    /// The number with all of its digits, without separators and with a point, whatever the locale is.
+    public var queryText: String { description }
+}
 
 extension Date: QueryValue {
     /// The date and time in UTC, to the second: `2026-11-20T11:00:00Z` (RFC 3339 §5.6).

@@ -63,7 +63,7 @@ extension BodyProvider {
     static func propertyList(_ parameters: RequestParameters) -> BodyProvider {
         BodyProvider(kind: .other) { header, _ in
             guard !parameters.containsNull else { throw RequestParameters.ParameterError.nullInPropertyList }
-            return try propertyList(parameters, format: .xml).body(updating: &header)
+            return try propertyList(parameters.withoutDecimals, format: .xml).body(updating: &header)
         }
     }
 }
@@ -71,6 +71,11 @@ extension BodyProvider {
 extension RequestParameters {
     /// Whether any value, at any depth, is null.
     fileprivate var containsNull: Bool { contains { $0.value.containsNull } }
+
+    /// The parameters with `Double` in place of `Decimal`, which property lists would contain as its layout.
+    fileprivate var withoutDecimals: RequestParameters {
+        RequestParameters(map { ($0.name, $0.value.withoutDecimals) })
+    }
 }
 
 extension RequestParameters.Value {
@@ -80,6 +85,16 @@ extension RequestParameters.Value {
         case .array(let values), .set(let values): values.contains { $0.containsNull }
         case .nested(let parameters): parameters.containsNull
         default: false
+        }
+    }
+
+    fileprivate var withoutDecimals: RequestParameters.Value {
+        switch self {
+        case .decimal(let value): .double(Double(value.description) ?? .nan)
+        case .array(let values): .array(values.map(\.withoutDecimals))
+        case .set(let values): .set(values.map(\.withoutDecimals))
+        case .nested(let parameters): .nested(parameters.withoutDecimals)
+        default: self
         }
     }
 }

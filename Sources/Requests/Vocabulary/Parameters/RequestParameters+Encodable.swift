@@ -1,11 +1,15 @@
 extension RequestParameters {
     /// Creates the parameters that `value` encodes, in the order of encoding; the members of a `Dictionary` are sorted.
     ///
-    /// Dates and data are kept as such, so that a ``RequestParameters/Format`` determines how they are written. A
-    /// property that is nil is omitted if the value does not encode it, as in synthesized conformances.
+    /// Dates and data are kept as such, so that a ``RequestParameters/Format`` determines how they are written. Numbers
+    /// of any width and `Decimal` stay numbers, and a URL is its absolute string, as with `JSONEncoder`; other types
+    /// have the structure that they have in JSON. A property that is nil is omitted if the value does not encode it, as
+    /// in synthesized conformances.
     ///
     /// - Parameter value: The value to encode.
     /// - Throws: ``RequestParameters/ParameterError/withoutNames`` for a scalar or an array,
+    ///   ``RequestParameters/ParameterError/keysWithoutNames`` for a dictionary whose keys cannot be names,
+    ///   ``RequestParameters/ParameterError/durationWithoutUnit``,
     ///   ``RequestParameters/ParameterError/tooDeeplyNested``, or the error of the value.
     public init(encoding value: some Encodable) throws {
         guard case .nested(let parameters) = try ParameterNode.value(of: value, path: []) else {
@@ -89,11 +93,16 @@ private final class ParameterNode {
         case let value as Date: set(.date(value))
         case let value as Data: set(.data(value))
         case let value as URL: set(.string(value.absoluteString))
+        case is Duration: throw RequestParameters.ParameterError.durationWithoutUnit
+        case let value as Decimal: set(value.isNaN ? .double(.nan) : .decimal(value))
         default:
             try value.encode(to: ParameterEncoder(node: self))
-            if value is any UnorderedMembers, case .nested(let parameters) = self.value {
-                set(.nested(parameters.sorted()))
+            guard value is any UnorderedMembers else { return }
+            // Keys that cannot be names are encoded as elements, alternating with the values, in random order.
+            guard case .nested(let parameters) = self.value else {
+                throw RequestParameters.ParameterError.keysWithoutNames
             }
+            set(.nested(parameters.sorted()))
         }
     }
 }
@@ -130,8 +139,8 @@ private struct ScalarContainer: SingleValueEncodingContainer {
     func encode(_ value: Bool) throws { node.set(.bool(value)) }
     func encode(_ value: String) throws { node.set(.string(value)) }
     func encode(_ value: Double) throws { node.set(.double(value)) }
-    // As text: as a `Double` it would have digits that the `Float` does not have.
-    func encode(_ value: Float) throws { node.set(.string(value.description)) }
+    // From its text: converted directly, the `Double` would have digits that the `Float` does not have.
+    func encode(_ value: Float) throws { node.set(.double(Double(value.description) ?? Double(value))) }
     func encode(_ value: Int) throws { node.set(.integer(value)) }
     func encode(_ value: Int8) throws { node.set(.integer(Int(value))) }
     func encode(_ value: Int16) throws { node.set(.integer(Int(value))) }
@@ -146,14 +155,14 @@ private struct ScalarContainer: SingleValueEncodingContainer {
     func encode(_ value: UInt128) throws { set(value) }
     func encode(_ value: some Encodable) throws { try node.encode(value) }
 
-    /// Sets an integer of any width; one beyond `UInt64` is kept as text.
+    /// Sets an integer of any width; the significand of `Decimal` has 128 bits, so it represents all of them.
     private func set(_ value: some FixedWidthInteger) {
         if let small = Int(exactly: value) {
             node.set(.integer(small))
         } else if let large = UInt64(exactly: value) {
             node.set(.unsigned(large))
         } else {
-            node.set(.string(String(value)))
+            node.set(Decimal(string: String(value)).map { .decimal($0) } ?? .string(String(value)))
         }
     }
 }
@@ -165,6 +174,9 @@ private struct ElementContainer: UnkeyedEncodingContainer {
 
     func encodeNil() throws { node.element().set(.null) }
     func encode(_ value: some Encodable) throws { try node.element().encode(value) }
+    // Without these two, the default implementations are called, which throw an error.
+    func encode(_ value: Int128) throws { try node.element().encode(value) }
+    func encode(_ value: UInt128) throws { try node.element().encode(value) }
 
     func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         ParameterEncoder(node: node.element()).container(keyedBy: type)
@@ -183,6 +195,9 @@ private struct NamedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encodeNil(forKey key: Key) throws { node.member(key).set(.null) }
     func encode(_ value: some Encodable, forKey key: Key) throws { try node.member(key).encode(value) }
+    // Without these two, the default implementations are called, which throw an error.
+    func encode(_ value: Int128, forKey key: Key) throws { try node.member(key).encode(value) }
+    func encode(_ value: UInt128, forKey key: Key) throws { try node.member(key).encode(value) }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key

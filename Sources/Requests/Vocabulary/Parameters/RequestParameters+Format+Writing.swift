@@ -26,6 +26,7 @@ extension RequestParameters.Format {
         case .integer(let value): String(value)
         case .unsigned(let value): String(value)
         case .double(let value): value.description
+        case .decimal(let value): value.description
         case .string(let value): value
         case .data(let value): value.base64EncodedString()
         case .date(let value): try text(of: value)

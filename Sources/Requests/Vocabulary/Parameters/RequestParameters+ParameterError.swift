@@ -8,6 +8,10 @@ extension RequestParameters {
         case dateOutOfRange
         /// A value encodes as a scalar or an array, which have no names.
         case withoutNames
+        /// The keys of a dictionary are neither strings nor integers, and their type is not `CodingKeyRepresentable`.
+        case keysWithoutNames
+        /// A `Duration`, which encodes its two halves in attoseconds; encode a number of seconds instead.
+        case durationWithoutUnit
         /// A null value, which a property list cannot contain.
         case nullInPropertyList
         /// The text of a custom function contains a control character.
@@ -22,6 +26,10 @@ extension RequestParameters.ParameterError: CustomStringConvertible {
         case .tooDeeplyNested: "the parameters are nested more than 512 levels deep"
         case .dateOutOfRange: "a date is not finite, or its year is not within 1 to 9999"
         case .withoutNames: "the value encodes as a scalar or an array; parameters need names"
+        case .keysWithoutNames:
+            "the keys of a dictionary are not names; use strings or integers, or conform their type to "
+                + "CodingKeyRepresentable"
+        case .durationWithoutUnit: "a Duration has no unit in parameters; encode a number of seconds or milliseconds"
         case .nullInPropertyList: "a property list cannot contain null"
         case .controlCharacterInQuery: "the query contains a control character"
         }

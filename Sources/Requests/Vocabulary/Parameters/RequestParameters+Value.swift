@@ -15,6 +15,8 @@ extension RequestParameters {
         case unsigned(UInt64)
         /// A number, written as Swift prints it; JSON cannot represent NaN and infinity.
         case double(Double)
+        /// A decimal number, written with all of its digits; a property list contains the nearest `Double`.
+        case decimal(Decimal)
         /// A string.
         case string(String)
         /// A date.
@@ -90,6 +92,7 @@ extension RequestParameters.Value: Encodable {
         case .integer(let value): try container.encode(value)
         case .unsigned(let value): try container.encode(value)
         case .double(let value): try container.encode(value)
+        case .decimal(let value): try container.encode(value)
         case .string(let value): try container.encode(value)
         case .date(let value): try container.encode(value)
         case .data(let value): try container.encode(value)
