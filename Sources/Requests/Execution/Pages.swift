@@ -1,6 +1,7 @@
 /// The pages of a list, each requested when the previous one has been received.
 ///
-/// If a page leads back to an earlier page, the sequence ends with an error.
+/// If a page leads back to an earlier page, or the request for the next page cannot be found, that page is delivered,
+/// and then the sequence ends with an error.
 public struct Pages<API: RequestProviding, Page>: AsyncSequence {
     /// The error that ended the pages early.
     public typealias Failure = RequestError
@@ -21,6 +22,8 @@ public struct Pages<API: RequestProviding, Page>: AsyncSequence {
         fileprivate let client: Client<API>
         fileprivate var request: Request<API, Page>?
         fileprivate let strategy: Strategy
+        /// The error of the last delivered page, which ends the pages.
+        fileprivate var failure: RequestError?
         /// The URLs that have been requested, without fragments, which are not sent.
         fileprivate var requested: Set<String> = []
 
@@ -34,25 +37,41 @@ public struct Pages<API: RequestProviding, Page>: AsyncSequence {
         /// The URL of a page, without its fragment, identifies the page. The iterator keeps the URLs of all pages it
         /// has requested, so memory use grows with their number.
         ///
-        /// - Throws: ``RequestError/Reason/other`` for a page that leads to itself or to an earlier page, which would
-        ///   repeat the pages without end.
+        /// - Throws: The error of the request or its decoder; or the error of the strategy for the page that was
+        ///   returned before, and ``RequestError/Reason/other`` if that page leads to itself or to an earlier page,
+        ///   which would repeat the pages without end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RequestError) -> Page? {
+            if let failure {
+                self.failure = nil
+                throw failure
+            }
             guard let current = request else { return nil }
             // Cleared first, so that an error ends the pages.
             request = nil
             let response = try await client.response(for: current)
-            let following = try RequestError.wrapping(.other) { try strategy.next(response, current) }
-            if let following {
-                requested.insert(try current.target().absoluteForm)
-                let target = try following.target()
-                guard !requested.contains(target.absoluteForm) else {
-                    throw RequestError(
-                        .other, detail: "the pages form a cycle: \(target) was requested before",
-                        response: response.head)
-                }
+            do throws(RequestError) {
+                request = try following(current, response)
+            } catch {
+                // The page has arrived, so it is delivered first.
+                failure = error
             }
-            request = following
             return response.value
+        }
+
+        /// Returns the request for the page after `response`; nil if it is the last page.
+        private mutating func following(
+            _ current: Request<API, Page>, _ response: TypedResponse<Page>
+        ) throws(RequestError) -> Request<API, Page>? {
+            guard let following = try RequestError.wrapping(.other, { try strategy.next(response, current) }) else {
+                return nil
+            }
+            requested.insert(try current.target().absoluteForm)
+            let target = try following.target()
+            guard !requested.contains(target.absoluteForm) else {
+                throw RequestError(
+                    .other, detail: "the pages form a cycle: \(target) was requested before", response: response.head)
+            }
+            return following
         }
     }
 }
@@ -76,13 +95,14 @@ extension Pages {
 
         /// A strategy that follows the Link field with the relation `next` (RFC 8288).
         ///
-        /// A link to another origin fails with ``RequestError/Reason/unexpectedRedirect``, because that origin would
-        /// receive the credentials.
+        /// After a page whose link is malformed or to another origin than that of the request, which would receive the
+        /// credentials, the pages end with ``RequestError/Reason/unexpectedRedirect``.
         public static var linkHeader: Strategy {
             Strategy { response, request in
                 guard let link = response.header.link(relation: "next") else { return nil }
                 guard let target = link.target(relativeTo: response.head.target),
-                    target.hasSameOrigin(as: response.head.target)
+                    // Also after a redirect: the origin that it led to has not received the credentials.
+                    target.hasSameOrigin(as: try request.target())
                 else {
                     throw RequestError(
                         .unexpectedRedirect, detail: "the next-page link is malformed or to another origin",

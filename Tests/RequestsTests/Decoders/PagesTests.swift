@@ -56,6 +56,54 @@ struct PagesTests {
     }
 
     @Test(
+        "a page whose next link is malformed or foreign is delivered before the error",
+        arguments: [
+            "<http://[>; rel=next", "<//evil.com/>; rel=next", "<https://e.com:1/x>; rel=next",
+            "<http://e.com/x>; rel=next",
+            "<mailto:x>; rel=next", "<https://e.com/a\u{7F}b>; rel=next",
+        ])
+    func foreignLinks(link: String) async throws {
+        let executor = Recorder { _, request in
+            .stub(200, header: [Field(name: .link, value: link)], "[1, 2]", to: request)
+        }
+        let client = Client(AnonymousRequestProvider.example, executor: executor)
+        let list = client.pages(of: client.api.get(.json([Int].self), from: "/list"), by: .linkHeader)
+        var pages = list.makeAsyncIterator()
+        #expect(try await pages.next() == [1, 2])
+        let error = await #expect(throws: RequestError.self) { try await pages.next() }
+        #expect(error?.reason == .unexpectedRedirect && error?.response != nil)
+        #expect(try await pages.next() == nil)
+        var items: [Int] = []
+        await #expect(throws: RequestError.self) { for try await item in list.items { items.append(item) } }
+        #expect(items == [1, 2] && executor.urls.count == 2)
+    }
+
+    @Test("a page is delivered before the error of its strategy")
+    func failingStrategy() async throws {
+        let client = Client(AnonymousRequestProvider.example, executor: StubExecutor(200, "[1]"))
+        let first = client.api.get(.json([Int].self), from: "/list")
+        var pages = client.pages(of: first, by: .init { _, _ in throw CancellationError() }).makeAsyncIterator()
+        #expect(try await pages.next() == [1])
+        await #expect(throws: RequestError.self) { try await pages.next() }
+        #expect(try await pages.next() == nil)
+    }
+
+    @Test("a link of an origin that a redirect led to does not receive the credentials")
+    func redirectedLinks() async throws {
+        let executor = Recorder { number, request in
+            number == 1
+                ? .stub(302, header: [Field(name: .location, value: "https://other.test/list")], to: request)
+                : .stub(200, header: [Field(name: .link, value: "<?page=2>; rel=next")], "[1]", to: request)
+        }
+        let client = Client(AnonymousRequestProvider.example, executor: executor)
+        let first = client.api.get(.json([Int].self), from: "/list").authenticated(with: .bearerToken("planted"))
+        var pages = client.pages(of: first, by: .linkHeader).makeAsyncIterator()
+        #expect(try await pages.next() == [1])
+        await #expect(throws: RequestError.self) { try await pages.next() }
+        #expect(executor.requests.withLock { $0.map { $0.header[.authorization] } } == ["Bearer planted", nil])
+    }
+
+    @Test(
         "pages that lead back to an earlier page end with an error, whatever the length of the cycle",
         .timeLimit(.minutes(10)),
         arguments: [1, 2, 7])
@@ -75,7 +123,7 @@ struct PagesTests {
         #expect(
             error?.reason == .other
                 && Set(executor.urls.map { $0.split(separator: "#")[0] }).count == executor.urls.count)
-        #expect(taken == length + 2 && executor.urls.count == length + 3)
+        #expect(taken == length + 3 && executor.urls.count == length + 3)
         #expect(try await pages.next() == nil)
     }
 
@@ -106,7 +154,7 @@ struct PagesTests {
             while let page = try await pages.next() { taken.append(page) }
         }
         #expect(error?.reason == .other)
-        #expect(taken == [[1], [2]])
+        #expect(taken == [[1], [2], [3]])
         #expect(
             executor.urls.map { $0.split(separator: "?").last } == ["https://e.com/api/list", "cursor=a", "cursor=b"])
         #expect(try await pages.next() == nil)
