@@ -1,20 +1,40 @@
 extension RequestEnvironment {
-    /// Returns whether credentials for this environment may be sent to `target`: the origin is the same, and the path
-    /// is the base path or below it, without a dot segment that could leave it on any server.
-    package func covers(_ target: TargetURI) -> Bool {
-        guard target.hasSameOrigin(as: self.target) else { return false }
-        var path = target.path  // a variable, because `withUTF8` may make it contiguous
+    /// The position of a target relative to the base URL.
+    package enum Position {
+        /// The target is at or below the base URL.
+        case inside
+        /// The target is at another origin, or at a path that is not below the base path.
+        case outside
+        /// The path begins with the base path and has a dot segment that could leave it on some servers.
+        case ambiguous
+    }
+
+    /// Returns whether credentials for this environment may be sent to `target`: it is ``Position/inside``.
+    package func covers(_ target: TargetURI) -> Bool { position(of: target) == .inside }
+
+    /// Returns the position of `target`; at the root of a server, all paths are inside.
+    package func position(of target: TargetURI) -> Position {
+        guard target.hasSameOrigin(as: self.target) else { return .outside }
         let prefix = self.target.path.utf8
-        // The root is the prefix of every path.
-        guard prefix.count == 1 || path.utf8.starts(with: prefix) || path.utf8.elementsEqual(prefix.dropLast()) else {
-            return false
-        }
+        // No dot segment leaves the root.
+        guard prefix.count > 1 else { return .inside }
+        var path = target.path  // a variable, because `withUTF8` may make it contiguous
+        guard path.utf8.starts(with: prefix) || path.utf8.elementsEqual(prefix.dropLast()) else { return .outside }
         // Nearly every path has neither a dot nor an escape.
         let hasDotOrEscape = path.withUTF8 { $0.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") } }
-        guard hasDotOrEscape else { return true }
-        // Some servers take an encoded slash or a backslash for a slash, and drop what follows a semicolon.
-        return !PercentEncoding.decode(target.path).utf8.split { byte in
-            "/\\;".utf8.contains(byte)
-        }.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
+        guard hasDotOrEscape else { return .inside }
+        // Decoded once (RFC 3986 §2.4): `%252e` is the text `%2e`, not a dot.
+        return PercentEncoding.hasDotSegment(target.path) ? .ambiguous : .inside
+    }
+}
+
+extension PercentEncoding {
+    /// Returns whether a percent-encoded path has a segment `.` or `..` for any server.
+    ///
+    /// Some servers take an encoded slash or a backslash for a slash, and drop what follows a semicolon.
+    package static func hasDotSegment(_ path: String) -> Bool {
+        decode(path).utf8.split { "/\\;".utf8.contains($0) }.contains {
+            $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8)
+        }
     }
 }

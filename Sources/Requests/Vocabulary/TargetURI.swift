@@ -203,7 +203,7 @@ public struct TargetURI: Sendable {
     var problem: RequestError.InvalidRequest? { port == 0 ? .invalidPort : nil }
 
     /// Returns this target with other parts after the authority, which must be percent-encoded.
-    func replacing(path: String, query: String?, fragment: String?) -> TargetURI {
+    package func replacing(path: String, query: String?, fragment: String?) -> TargetURI {
         TargetURI(parts.server, path: path, query: query, fragment: fragment)
     }
 }

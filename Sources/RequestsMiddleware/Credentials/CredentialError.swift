@@ -16,6 +16,9 @@ public enum CredentialError: Error, Sendable {
     case refreshWithinRefresh
     /// A value for a signature, which the text names, is empty or invalid.
     case invalidSigningValue(String)
+    /// The path has a segment `.` or `..`, encoded or not, so that it might not be below the base URL of the
+    /// credentials.
+    case ambiguousPath
     /// The server sent a response digest (`rspauth`) that only someone without the password computes (RFC 7616 §3.5).
     case serverNotAuthenticated
     /// A ``CredentialStore`` could not be read or written; the text has the place and the reason, without secrets.
@@ -33,6 +36,9 @@ extension CredentialError: CustomStringConvertible {
             "the renewed credentials have expired already; check the clock of this system and their lifetime"
         case .refreshWithinRefresh: "credentials were requested within the function that renews them"
         case .invalidSigningValue(let name): "invalid value for a signature: \(name)"
+        case .ambiguousPath:
+            "the path has a segment “.” or “..” and might not be below the base URL of the credentials; use an "
+                + "environment at the root of the server"
         case .serverNotAuthenticated:
             "the server does not prove that it knows the password: wrong response digest (RFC 7616 §3.5)"
         case .storeFailed(let text): "could not use the stored credentials: \(text)"

@@ -12,6 +12,11 @@ final class CredentialScope: Sendable {
     /// Returns whether the secrets of the scope may be added to `request`: its target is at or below the base URL, and
     /// the call has not left its origin.
     func contains(_ request: PreparedRequest) -> Bool {
-        !request.hasLeftOrigin && environment.covers(request.target)
+        position(of: request) == .inside
+    }
+
+    /// Returns the position of the target of `request`; outside once the call has left its origin.
+    func position(of request: PreparedRequest) -> RequestEnvironment.Position {
+        request.hasLeftOrigin ? .outside : environment.position(of: request.target)
     }
 }

@@ -82,6 +82,13 @@ struct AWSCorpusTests {
             #expect(item.url.contains("/.") && text.hasPrefix("\(item.method)\n\(sent.target.path)\n"))
             return
         }
+        guard sent.target.path.utf8.elementsEqual(request.target.path.utf8) else {
+            // The reference signs any path as it is; ours sends the path that servers compute (decision 0060).
+            let text = try signature(for: item).canonicalRequest(of: sent, bodyDigest: item.bodyB64).text
+            #expect(item.service == "s3" && item.url.contains { ":*".contains($0) })
+            #expect(text.hasPrefix("\(item.method)\n\(sent.target.path)\n") && !sent.target.path.contains(":"))
+            return
+        }
         let expected = try #require(item.signedHeaders)
         #expect(!expected.isEmpty)
         for field in expected { #expect(sent.header[Field.Name(field[0])] == field[1]) }

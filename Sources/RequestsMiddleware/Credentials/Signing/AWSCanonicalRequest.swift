@@ -13,10 +13,10 @@ package struct AWSCanonicalRequest: Sendable {
     ///   - request: The request, with the fields of the signature except for Authorization.
     ///   - query: The canonical query.
     ///   - payloadHash: The hash of the body in hexadecimal, or the word for its protection.
-    ///   - isPathSignedAsSent: Whether the path is neither normalized nor encoded again.
+    ///   - isS3: Whether the path is decoded and encoded again, instead of normalized and encoded twice.
     ///   - includesName: A function that returns whether a field with this lower-case name is signed.
     init(
-        _ request: PreparedRequest, query: String, payloadHash: String, isPathSignedAsSent: Bool,
+        _ request: PreparedRequest, query: String, payloadHash: String, isS3: Bool,
         signing includesName: (String) -> Bool
     ) {
         var values: [String: [String]] = ["host": [request.target.authority]]
@@ -32,7 +32,7 @@ package struct AWSCanonicalRequest: Sendable {
         let path = request.target.path
         text =
             ([
-                request.method.rawValue, isPathSignedAsSent ? path : Self.canonicalPath(path), query,
+                request.method.rawValue, isS3 ? Self.objectPath(path) : Self.canonicalPath(path), query,
             ] + lines + ["", signedNames, payloadHash]).joined(separator: "\n")
     }
 
@@ -56,6 +56,11 @@ package struct AWSCanonicalRequest: Sendable {
         return "/" + encoded.joined(separator: "/") + (path.hasByteSuffix("/") ? "/" : "")
     }
 
+    /// Returns the path of an object in S3: decoded, and encoded again except for slashes, as servers compute it.
+    ///
+    /// Empty segments and dot segments are kept, because keys may contain them.
+    static func objectPath(_ path: String) -> String { encodedAgain(path[...], isPath: true) }
+
     /// Returns the items of a query with every byte encoded that RFC 3986 §2.3 reserves, in the order of the query.
     static func encodedItems(of query: String?) -> [(name: String, value: String)] {
         (query ?? "").splitBytes(at: "&").map { item in
@@ -74,7 +79,7 @@ package struct AWSCanonicalRequest: Sendable {
     }
 
     /// Returns percent-encoded text decoded and encoded again, byte by byte, because it need not be UTF-8.
-    private static func encodedAgain(_ text: Substring) -> String {
+    private static func encodedAgain(_ text: Substring, isPath: Bool = false) -> String {
         var bytes: [UInt8] = []
         var remainder = text.utf8[...]
         while let byte = remainder.popFirst() {
@@ -85,13 +90,14 @@ package struct AWSCanonicalRequest: Sendable {
                 bytes.append(high << 4 | low)
             } else {
                 // Services decode a plus sign in a query as a space.
-                bytes.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+                bytes.append(!isPath && byte == UInt8(ascii: "+") ? 0x20 : byte)
             }
         }
         var encoded = ""
         for byte in bytes {
             let scalar = Unicode.Scalar(byte)
-            let isUnreserved = byte < 0x80 && PercentEncoding.rfc3986.encode(String(scalar)).utf8.count == 1
+            let encoding = isPath ? PercentEncoding.segments : .rfc3986
+            let isUnreserved = byte < 0x80 && encoding.encode(String(scalar)).utf8.count == 1
             encoded += isUnreserved ? String(scalar) : "%" + HexadecimalText.of([byte]).uppercasedASCII
         }
         return encoded

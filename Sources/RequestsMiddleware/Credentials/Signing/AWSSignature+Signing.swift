@@ -14,7 +14,7 @@ extension AWSSignature {
         AWSCanonicalRequest(
             request,
             query: AWSCanonicalRequest.canonicalQuery(AWSCanonicalRequest.encodedItems(of: request.target.query)),
-            payloadHash: payloadHash(bodyDigest), isPathSignedAsSent: isS3
+            payloadHash: payloadHash(bodyDigest), isS3: isS3
         ) { !Self.unsignedNames.contains($0) }
     }
 
@@ -33,7 +33,7 @@ extension AWSSignature {
 
     private func signedAsConfigured(_ request: PreparedRequest, bodyDigest: Data) throws -> PreparedRequest {
         try validate()
-        var request = request
+        var request = withCanonicalPath(request)
         let scope = try AWSScope(self)
         request.header.remove(.authorization)
         request.header["X-Amz-Date"] = scope.timestamp
@@ -50,6 +50,19 @@ extension AWSSignature {
             let chunks = AWSChunks(scope, seed: signature, size: Self.chunkSize(size))
             request.body = chunks.encoding(request.body, ofLength: length)
         }
+        return request
+    }
+
+    /// Returns `request` with the path that is signed: what S3 receives is then what it computes.
+    ///
+    /// Servers decode the path and encode it again; a test server that compares it as sent would accept any encoding.
+    private func withCanonicalPath(_ request: PreparedRequest) -> PreparedRequest {
+        guard isS3 else { return request }
+        let path = AWSCanonicalRequest.objectPath(request.target.path)
+        if path.hasSameBytes(as: request.target.path) { return request }
+        var request = request
+        request.target = request.target.replacing(
+            path: path, query: request.target.query, fragment: request.target.fragment)
         return request
     }
 
@@ -101,10 +114,15 @@ extension AWSSignature {
     package func presigned(_ request: PreparedRequest, seconds: Int64) throws -> TargetURI {
         try validate()
         guard 1...604_800 ~= seconds else { throw CredentialError.invalidSigningValue("an expiry of \(seconds) s") }
+        let request = withCanonicalPath(request)
+        // Whoever opens the URL removes dot segments, and requests another object.
+        guard !isS3 || !PercentEncoding.hasDotSegment(request.target.path) else {
+            throw CredentialError.invalidSigningValue("a path with a segment “.” or “..” for a URL")
+        }
         let scope = try AWSScope(self)
         let isSigned: (String) -> Bool = { $0.hasBytePrefix("x-amz-") }
         let names = AWSCanonicalRequest(
-            request, query: "", payloadHash: "", isPathSignedAsSent: isS3, signing: isSigned
+            request, query: "", payloadHash: "", isS3: isS3, signing: isSigned
         ).signedNames
         let encode: (String) -> String = { PercentEncoding.rfc3986.encode($0) }
         var items = AWSCanonicalRequest.encodedItems(of: request.target.query)
@@ -116,7 +134,7 @@ extension AWSSignature {
         if let token = credentials.sessionToken { items.append(("X-Amz-Security-Token", encode(token))) }
         let canonical = AWSCanonicalRequest(
             request, query: AWSCanonicalRequest.canonicalQuery(items), payloadHash: try presignedHash(of: request.body),
-            isPathSignedAsSent: isS3, signing: isSigned)
+            isS3: isS3, signing: isSigned)
         items.append(("X-Amz-Signature", try scope.signature(of: canonical)))
         let query = items.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
         return try TargetURI("\(request.target.origin)\(request.target.path)?\(query)")

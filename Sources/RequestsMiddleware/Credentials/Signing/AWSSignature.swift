@@ -11,7 +11,9 @@ package import RequestsPOSIX
 /// ```
 ///
 /// All fields of the request are signed except those that executors and proxies change, such as User-Agent. The path is
-/// normalized and encoded twice, as most services require; for S3 it is signed as it is sent.
+/// normalized and encoded twice, as most services require. For S3 it is sent and signed as servers compute it:
+/// decoded, and encoded again except for letters, digits and `- . _ ~ /`. So a key has one form, however the path was
+/// written, and `%2F` in it is a slash.
 public struct AWSSignature: Sendable {
     /// The keys of an account or a role.
     public struct Credentials: Sendable {
@@ -76,7 +78,7 @@ public struct AWSSignature: Sendable {
         self.payload = payload
     }
 
-    /// Whether the service is S3, which signs paths as they are sent.
+    /// Whether the service is S3, which decodes paths and encodes them again.
     var isS3: Bool {
         service.hasSameBytes(as: "s3") || service.hasBytePrefix("s3-") || service.hasSameBytes(as: "s3express")
     }

@@ -12,7 +12,8 @@ internal import RequestsPOSIX
 /// Connection and, except for its value, Host.
 ///
 /// Requests at or below the base URL of ``environment`` are signed; the rule also applies to the target of each
-/// redirect. Other requests, and those of a call that has left its origin, are sent without a signature.
+/// redirect. Other requests, and those of a call that has left its origin, are sent without a signature. A path below
+/// the base URL that has a segment `.` or `..`, encoded or not, is an error unless the base path is `/`.
 public struct RequestSigning: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private let settings: Settings
@@ -45,11 +46,19 @@ public struct RequestSigning: Middleware {
 
     /// Signs `request` and performs it with `next`.
     ///
-    /// - Throws: The `RequestError` of `next`, or one of the signer; nothing is sent then.
+    /// - Throws: The `RequestError` of `next`; one of the signer, or `credentialsUnavailable` with
+    ///   ``CredentialError/ambiguousPath``, before anything is sent.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard scope.contains(request) else { return try await next.execute(request) }
+        switch scope.position(of: request) {
+        case .inside: break
+        case .outside: return try await next.execute(request)
+        case .ambiguous:
+            let cause = CredentialError.ambiguousPath
+            throw RequestError(.credentialsUnavailable, detail: cause.description, underlying: cause)
+                .beforeSending().adding(request: request)
+        }
         let signed: PreparedRequest
         if let request = try signer.signedInPlace(request) {
             signed = request
