@@ -56,7 +56,7 @@ extension ProtocolTextTests {
             "Requests/Vocabulary/Parameters/RequestParameters+Format", "enum ArrayStyle",
             "The separator is chosen by the app."),
         Exception(
-            "Requests/Vocabulary/Parameters/RequestParameters+Value", "enum Value",
+            "Requests/Vocabulary/Parameters/RequestParameters+Value", "enum Content",
             "A description of the app's values; PreparedRequest compares the bytes that are sent."),
         Exception(
             "Requests/Vocabulary/Parameters/RequestParameters", "struct RequestParameters",

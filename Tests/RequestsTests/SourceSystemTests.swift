@@ -109,7 +109,7 @@ struct SourceSystemTests {
         #expect(try api.post(.text("é", in: .latin1), to: "/x").prepared().body.bytes == Data([0xE9]))
         let latin = RequestParameters.Format.custom { parameters in
             try parameters.map { parameter in
-                guard case .string(let text) = parameter.value else { throw RequestError(.bodyEncodingFailed) }
+                guard case .string(let text) = parameter.value.content else { throw RequestError(.bodyEncodingFailed) }
                 let bytes = try BodyProvider.Charset.latin1.encode(text)
                 return parameter.name + "="
                     + bytes.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()

@@ -180,7 +180,9 @@ struct ParameterFormatTests {
             if item.style.contains("brackets") { style.arrays = .brackets }
             if item.style.contains("indexed") { style.arrays = .indexed }
             var parameters = items(item.pairs ?? [])
-            if let nested = item.nested, case .nested(let members) = Self.parameter(nested) { parameters = members }
+            if let nested = item.nested, case .nested(let members) = Self.parameter(nested).content {
+                parameters = members
+            }
             // Another test covers the case that adds to a query.
             guard !item.style.contains("existing") else { continue }
             #expect(try style.query(of: parameters) == item.query, "\(item.style)")

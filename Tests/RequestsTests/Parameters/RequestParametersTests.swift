@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("RequestParameters")
@@ -90,6 +91,29 @@ struct RequestParametersTests {
             try RequestParameters(encoding: Odd()) == [
                 "list": [1, nil, ["deep": "x"], huge, [5]], "null": nil, "base": -1, "super": ["s": true],
             ])
+    }
+
+    @Test(
+        "a value of 100,000 levels is released, and an error wherever it is written", .rows("HT-12"),
+        arguments: [
+            { .array([1, $0]) }, { .set([$0]) }, { .item("a", $0) }, { ["b": ["c", $0]] }, { .dictionary(["d": $0]) },
+        ] as [@Sendable (RequestParameters.Value) -> RequestParameters.Value])
+    func deep(nest: @Sendable (RequestParameters.Value) -> RequestParameters.Value) throws {
+        let value = (0..<100_000).reduce(1 as RequestParameters.Value) { value, _ in nest(value) }
+        #expect(value.content == .null && value != .null)
+        let parameters: RequestParameters = ["v": value]
+        let destinations: [ParameterSet.Destination] = [.query, .form, .json, .propertyList]
+        for destination in destinations {
+            let request = AnonymousRequestProvider.example.post(.none, to: "/").adding(
+                parameters: parameters, in: destination)
+            let error = #expect(throws: RequestError.self) { try request.prepared() }
+            #expect(error?.underlying as? RequestParameters.ParameterError == .tooDeeplyNested)
+        }
+        #expect(throws: RequestParameters.ParameterError.tooDeeplyNested) {
+            try RequestParameters(encoding: ["v": value])
+        }
+        let deepest = (0..<500).reduce(1 as RequestParameters.Value) { value, _ in .array([value]) }
+        #expect(try RequestParameters.Format.standard.query(of: ["v": deepest]) == "v=1")
     }
 
     @Test("a value without names and a value with endless nesting are rejected")

@@ -62,6 +62,9 @@ extension BodyProvider {
     /// null.
     static func propertyList(_ parameters: RequestParameters) -> BodyProvider {
         BodyProvider(kind: .other) { header, _ in
+            guard !parameters.contains(where: { $0.value.isTooDeep }) else {
+                throw RequestParameters.ParameterError.tooDeeplyNested
+            }
             guard !parameters.containsNull else { throw RequestParameters.ParameterError.nullInPropertyList }
             return try propertyList(parameters.withoutDecimals, format: .xml).body(updating: &header)
         }
@@ -80,7 +83,7 @@ extension RequestParameters {
 
 extension RequestParameters.Value {
     fileprivate var containsNull: Bool {
-        switch self {
+        switch content {
         case .null: true
         case .array(let values), .set(let values): values.contains { $0.containsNull }
         case .nested(let parameters): parameters.containsNull
@@ -89,7 +92,7 @@ extension RequestParameters.Value {
     }
 
     fileprivate var withoutDecimals: RequestParameters.Value {
-        switch self {
+        switch content {
         case .decimal(let value): .double(Double(value.description) ?? .nan)
         case .array(let values): .array(values.map(\.withoutDecimals))
         case .set(let values): .set(values.map(\.withoutDecimals))

@@ -70,7 +70,7 @@ public struct MultipartForm: Sendable {
     /// Returns the flattened parameters as text parts; data stays binary, and null is an empty text.
     private static func parts(of fields: RequestParameters, _ format: RequestParameters.Format) throws -> [Part] {
         try format.scalars(of: fields).map { name, value in
-            if case .data(let data) = value { return .data(data, name: name) }
+            if case .data(let data) = value.content { return .data(data, name: name) }
             return .text(try format.text(of: value) ?? "", name: name)
         }
     }

@@ -12,7 +12,7 @@ extension RequestParameters {
     ///   ``RequestParameters/ParameterError/durationWithoutUnit``,
     ///   ``RequestParameters/ParameterError/tooDeeplyNested``, or the error of the value.
     public init(encoding value: some Encodable) throws {
-        guard case .nested(let parameters) = try ParameterNode.value(of: value, path: []) else {
+        guard case .nested(let parameters) = try ParameterNode.value(of: value, path: []).content else {
             throw RequestParameters.ParameterError.withoutNames
         }
         self = parameters
@@ -88,7 +88,9 @@ private final class ParameterNode {
         guard path.count <= Self.maximumDepth else { throw RequestParameters.ParameterError.tooDeeplyNested }
         switch value {
         // These types would lose their meaning if their conformance to `Encodable` encoded them.
-        case let value as RequestParameters.Value: set(value)
+        case let value as RequestParameters.Value:
+            guard !value.isTooDeep else { throw RequestParameters.ParameterError.tooDeeplyNested }
+            set(value)
         case let value as RequestParameters: set(.nested(value))
         case let value as Date: set(.date(value))
         case let value as Data: set(.data(value))
@@ -99,7 +101,7 @@ private final class ParameterNode {
             try value.encode(to: ParameterEncoder(node: self))
             guard value is any UnorderedMembers else { return }
             // Keys that cannot be names are encoded as elements, alternating with the values, in random order.
-            guard case .nested(let parameters) = self.value else {
+            guard case .nested(let parameters) = self.value.content else {
                 throw RequestParameters.ParameterError.keysWithoutNames
             }
             set(.nested(parameters.sorted()))

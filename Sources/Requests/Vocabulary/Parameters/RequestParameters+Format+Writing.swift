@@ -20,7 +20,7 @@ extension RequestParameters.Format {
 
     /// Returns the text of a scalar, or nil for null.
     func text(of scalar: RequestParameters.Value) throws -> String? {
-        switch scalar {
+        switch scalar.content {
         case .null, .array, .set, .nested: nil
         case .bool(let value): booleans == .words ? String(value) : value ? "1" : "0"
         case .integer(let value): String(value)
@@ -72,8 +72,6 @@ extension RequestParameters.Format {
 
 /// An expansion of nested parameters into scalars with flat names.
 private struct ParameterExpansion {
-    // The limit of `JSONValue`; without one, recursion could overflow the stack.
-    private static let maximumDepth = 512
     let format: RequestParameters.Format
     var scalars: [(name: String, value: RequestParameters.Value)] = []
     private var depth = 0
@@ -98,8 +96,10 @@ private struct ParameterExpansion {
     private mutating func expand(_ value: RequestParameters.Value, named name: String) throws {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= Self.maximumDepth else { throw RequestParameters.ParameterError.tooDeeplyNested }
-        switch value {
+        guard depth <= RequestParameters.Value.maximumDepth, !value.isTooDeep else {
+            throw RequestParameters.ParameterError.tooDeeplyNested
+        }
+        switch value.content {
         case .nested(let parameters): try expand(parameters, below: name)
         case .array(let values): try expand(elements: values, named: name)
         case .set(let values): try expand(members: values, named: name)

@@ -2,33 +2,95 @@ extension RequestParameters {
     /// The value of a parameter: a scalar, an array, a set or nested parameters.
     ///
     /// You can use literals at every level, `["tags": ["a", "b"], "size": ["width": 3], "note": nil]`, and wrap the
-    /// values of variables, `.string(name)`. A ``RequestParameters/Format`` determines how values are written in a
-    /// query or form.
-    public enum Value: Hashable, Sendable {
+    /// values of variables, `.string(name)`. To read a value, match its ``content``. A ``RequestParameters/Format``
+    /// determines how values are written in a query or form.
+    ///
+    /// Values can be nested 512 levels deep. A deeper one has no content, and parameters that contain it cannot be
+    /// written: ``RequestParameters/ParameterError/tooDeeplyNested``.
+    public struct Value: Hashable, Sendable {
+        /// The content of a value.
+        public enum Content: Hashable, Sendable {
+            /// No value, which is a bare name by default, and `null` in JSON.
+            case null
+            /// A boolean.
+            case bool(Bool)
+            /// An integer.
+            case integer(Int)
+            /// An integer that is too large for ``integer(_:)``.
+            case unsigned(UInt64)
+            /// A number, written as Swift prints it; JSON cannot represent NaN and infinity.
+            case double(Double)
+            /// A decimal number, written with all of its digits; a property list contains the nearest `Double`.
+            case decimal(Decimal)
+            /// A string.
+            case string(String)
+            /// A date.
+            case date(Date)
+            /// Data, written as base64 in a query or form (RFC 4648 §4).
+            case data(Data)
+            /// An array of values.
+            case array([RequestParameters.Value])
+            /// Values without an order: scalars are sorted, and the name is repeated without brackets.
+            case set([RequestParameters.Value])
+            /// Nested names and values.
+            case nested(RequestParameters)
+        }
+
+        // Releasing nested values takes stack for each level, so that 100,000 of them would end the process. It is the
+        // limit of `JSONValue`, too.
+        static let maximumDepth = 512
+
+        /// The content; ``Content/null`` for a value that is nested too deeply.
+        public let content: Content
+        /// The number of levels of arrays, sets and nested parameters.
+        private let depth: Int
+
+        private init(_ content: Content) {
+            self.content = content
+            depth = 0
+        }
+
+        private init(_ content: Content, containing values: some Sequence<RequestParameters.Value>) {
+            depth = (values.lazy.map(\.depth).max() ?? 0) + 1
+            self.content = depth > Self.maximumDepth ? .null : content
+        }
+
+        /// Whether the value is nested too deeply, so that it has lost its content.
+        var isTooDeep: Bool { depth > Self.maximumDepth }
+
         /// No value, which is a bare name by default, and `null` in JSON.
-        case null
-        /// A boolean.
-        case bool(Bool)
-        /// An integer.
-        case integer(Int)
-        /// An integer that is too large for ``integer(_:)``.
-        case unsigned(UInt64)
-        /// A number, written as Swift prints it; JSON cannot represent NaN and infinity.
-        case double(Double)
-        /// A decimal number, written with all of its digits; a property list contains the nearest `Double`.
-        case decimal(Decimal)
-        /// A string.
-        case string(String)
-        /// A date.
-        case date(Date)
-        /// Data, written as base64 in a query or form (RFC 4648 §4).
-        case data(Data)
-        /// An array of values.
-        case array([RequestParameters.Value])
-        /// Values without an order: scalars are sorted, and the name is repeated without brackets.
-        case set([RequestParameters.Value])
-        /// Nested names and values.
-        case nested(RequestParameters)
+        public static var null: RequestParameters.Value { Self(.null) }
+        /// Returns a boolean.
+        public static func bool(_ value: Bool) -> RequestParameters.Value { Self(.bool(value)) }
+        /// Returns an integer.
+        public static func integer(_ value: Int) -> RequestParameters.Value { Self(.integer(value)) }
+        /// Returns an integer that is too large for ``integer(_:)``.
+        public static func unsigned(_ value: UInt64) -> RequestParameters.Value { Self(.unsigned(value)) }
+        /// Returns a number, written as Swift prints it.
+        public static func double(_ value: Double) -> RequestParameters.Value { Self(.double(value)) }
+        /// Returns a decimal number, written with all of its digits.
+        public static func decimal(_ value: Decimal) -> RequestParameters.Value { Self(.decimal(value)) }
+        /// Returns a string.
+        public static func string(_ value: String) -> RequestParameters.Value { Self(.string(value)) }
+        /// Returns a date.
+        public static func date(_ value: Date) -> RequestParameters.Value { Self(.date(value)) }
+        /// Returns data, written as base64 in a query or form (RFC 4648 §4).
+        public static func data(_ value: Data) -> RequestParameters.Value { Self(.data(value)) }
+
+        /// Returns an array of values.
+        public static func array(_ values: [RequestParameters.Value]) -> RequestParameters.Value {
+            Self(.array(values), containing: values)
+        }
+
+        /// Returns values without an order: scalars are sorted, and the name is repeated without brackets.
+        public static func set(_ values: [RequestParameters.Value]) -> RequestParameters.Value {
+            Self(.set(values), containing: values)
+        }
+
+        /// Returns nested names and values.
+        public static func nested(_ parameters: RequestParameters) -> RequestParameters.Value {
+            Self(.nested(parameters), containing: parameters.lazy.map(\.value))
+        }
 
         /// Returns one nested name and its value: `foo` with `.item("bar", 1)` is written as `foo[bar]=1`.
         public static func item(_ name: String, _ value: RequestParameters.Value) -> RequestParameters.Value {
@@ -42,7 +104,7 @@ extension RequestParameters {
 
         /// Whether the value contains no other values.
         var isScalar: Bool {
-            switch self {
+            switch content {
             case .array, .set, .nested: false
             default: true
             }
@@ -82,11 +144,13 @@ extension RequestParameters.Value: Encodable {
     /// Encodes the value; dates and data follow the strategies of the encoder.
     ///
     /// - Parameter encoder: The encoder to write to.
-    /// - Throws: The error of the encoder, such as for NaN in JSON.
+    /// - Throws: The error of the encoder, such as for NaN in JSON, or
+    ///   ``RequestParameters/ParameterError/tooDeeplyNested``.
     public func encode(to encoder: any Encoder) throws {
-        if case .nested(let parameters) = self { return try parameters.encode(to: encoder) }
+        if isTooDeep { throw RequestParameters.ParameterError.tooDeeplyNested }
+        if case .nested(let parameters) = content { return try parameters.encode(to: encoder) }
         var container = encoder.singleValueContainer()
-        switch self {
+        switch content {
         case .null, .nested: try container.encodeNil()
         case .bool(let value): try container.encode(value)
         case .integer(let value): try container.encode(value)
