@@ -3,9 +3,15 @@ import Requests
 extension MockExecutor {
     /// Checks that a stub matched every request, and that every stub was called as expected.
     ///
-    /// Each stub must have been called at least once, or as ``MockStub/expecting(calls:)`` and ``MockStub/optional()``
-    /// specify. Requests that ``Unmatched`` intercepts or passes through are permitted. A test of Swift Testing or
-    /// XCTest fails with the thrown error:
+    /// | the result of the stub | expected calls |
+    /// |---|---|
+    /// | one result, or a function | at least one |
+    /// | one result, for requests that are not idempotent, such as POST | exactly one |
+    /// | a sequence | exactly one for each result, or at least as many if the last result is repeated |
+    /// | a result for the call with a number | at least as many as the number |
+    ///
+    /// ``MockStub/expecting(calls:)`` and ``MockStub/optional()`` replace these rules. Requests that ``Unmatched``
+    /// intercepts or passes through are permitted. A test of Swift Testing or XCTest fails with the thrown error:
     ///
     /// ```swift
     /// try mock.verify()
@@ -13,17 +19,7 @@ extension MockExecutor {
     ///
     /// - Throws: ``VerificationError`` with a report on everything that differs.
     public func verify() throws(VerificationError) {
-        let keep = { (text: String) in text }
-        var lines: [String] = []
-        for stub in stubs.stubs {
-            let usage = stub.usage
-            let line = stub.line(keep)
-            switch usage.expectation {
-            case .used where usage.calls == 0: lines.append("unused stub: \(line)")
-            case .calls(let count) where usage.calls != count: lines.append("expected calls: \(count): \(line)")
-            default: break
-            }
-        }
+        var lines = stubs.stubs.flatMap(\.problems)
         if lines.count > 10 { lines = lines.prefix(10) + ["and \(lines.count - 10) more stubs"] }
         let misses = stubs.misses
         for report in misses.reports.prefix(5) {
@@ -34,22 +30,29 @@ extension MockExecutor {
         if !lines.isEmpty { throw VerificationError(description: lines.joined(separator: "\n")) }
     }
 
-    /// Checks that each of `stubs` was called, and that their first calls were in this order.
+    /// Checks that `stubs` were called in this order.
     ///
-    /// The calls need not be in ``recordedRequests``.
+    /// The first mention of a stub is its first call. A further mention is its next call after all calls that precede
+    /// it in the list, so `verify(order: first, second, first)` requires that `first` was called again after `second`.
+    /// Further calls are permitted. The calls need not be in ``recordedRequests``.
     ///
     /// - Throws: ``VerificationError`` with the order of the calls.
     public func verify(order stubs: MockStub...) throws(VerificationError) {
-        let positions = firstCalls(of: stubs)
-        let called = positions.compactMap(\.self)
+        let runs = callRuns
+        var numbers: [Int?] = []
+        var mentioned: Set<Int> = []
+        for stub in stubs.map(\.stub.number) {
+            let start = mentioned.insert(stub).inserted ? 0 : numbers.compactMap { $0.map { $0 + 1 } }.max() ?? 0
+            let run = runs.first { $0.stub == stub && $0.numbers.upperBound > start }
+            numbers.append(run.map { max($0.numbers.lowerBound, start) })
+        }
+        let called = numbers.compactMap(\.self)
         guard called.count < stubs.count || called != called.sorted() else { return }
-        let keep = { (text: String) in text }
-        let lines = zip(stubs, positions).map { stub, position in
-            let text = position.map { "request \($0 + 1)" } ?? "never"
-            return "\(text): \(stub.stub.line(keep))"
+        let lines = zip(stubs, numbers).map { stub, number in
+            "\(number.map { "request \($0 + 1)" } ?? "never"): \(stub.stub.line { $0 })"
         }
         throw VerificationError(
-            description: "expected first calls in this order:\n" + lines.map { "  \($0)" }.joined(separator: "\n"))
+            description: "expected calls in this order:\n" + lines.map { "  \($0)" }.joined(separator: "\n"))
     }
 
     /// The error of a mock whose expectations are not fulfilled.
@@ -84,6 +87,39 @@ extension PreparedRequest {
             return try decoder.decode(type, from: data)
         } catch {
             throw RequestError(.decodingFailed, underlying: error, request: self)
+        }
+    }
+}
+
+extension Stub {
+    /// The differences between the calls of the stub and the expected ones, each in one line.
+    fileprivate var problems: [String] {
+        let (usage, line) = (usage, line { $0 })
+        if case .calls(let count) = usage.expectation {
+            return usage.calls == count ? [] : ["expected calls: \(count): \(line)"]
+        }
+        var problems: [String] = []
+        if case .used = usage.expectation, usage.calls < resultCount {
+            let reason = neverMatches.map { ": it never matches: \($0)" } ?? ""
+            let isUnused = usage.calls == 0
+            problems.append(
+                isUnused ? "unused stub: \(line)\(reason)" : "unused results: \(resultCount) calls use all: \(line)")
+        }
+        if hasOneResult, usage.unrepeatableCalls > 1 {
+            problems.append(
+                "repeated request: one result is for one request that is not idempotent; use expecting(calls:) to "
+                    + "expect more: \(line)")
+        }
+        if usage.isExhausted { problems.append("more calls than results: \(line)") }
+        return problems
+    }
+
+    /// The reason why the stub cannot match any request; nil if it can, or if that is not known.
+    private var neverMatches: String? {
+        switch condition {
+        case .pattern(_, _, .failure(let error)): RequestError.singleLine("the pattern is malformed: \(error)")
+        case .endpoint(let matcher): matcher.problem.map { RequestError.singleLine("\($0)") }
+        default: nil
         }
     }
 }

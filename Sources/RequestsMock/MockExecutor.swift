@@ -194,7 +194,7 @@ extension MockExecutor {
         }
         if let script { return .function { try await script.response(to: request, call: 1) } }
         guard let stub else { return try reaction(toUnmatched: request) }
-        let call = stub.beginCall()
+        let call = stub.beginCall(for: request)
         // Most results need no other function.
         if let response = try RequestError.wrapping(.other, { try stub.immediateResponse(to: request) }) {
             return .response(response)
@@ -251,16 +251,28 @@ extension MockExecutor {
         let stub: Int?
     }
 
+    /// Consecutive requests to which one stub responded.
+    struct CallRun: Sendable {
+        let stub: Int
+        /// The numbers of the requests, counted from 0.
+        var numbers: Range<Int>
+    }
+
     private final class Record: Sendable {
         struct State: Sendable {
             var entries: BoundedRecord<Entry>
-            /// The number of the first request to each stub, by the number of the stub; it is kept when the request is
-            /// removed.
-            var firstCalls: [Int: Int] = [:]
+            /// The calls of stubs, oldest first; they are kept when their requests are removed.
+            var runs: [CallRun] = []
 
             mutating func append(_ entry: Entry, size: Int) {
                 let number = entries.append(entry, size: size)
-                if let stub = entry.stub, firstCalls[stub] == nil { firstCalls[stub] = number }
+                guard let stub = entry.stub else { return }
+                // A stub that is called again and again takes no more memory.
+                if let last = runs.indices.last, runs[last].stub == stub, runs[last].numbers.upperBound == number {
+                    runs[last].numbers = runs[last].numbers.lowerBound..<number + 1
+                } else {
+                    runs.append(CallRun(stub: stub, numbers: number..<number + 1))
+                }
             }
         }
 
@@ -274,10 +286,8 @@ extension MockExecutor {
     /// The recorded requests, each with the number of its stub.
     var entries: [Entry] { record.state.withLock { $0.entries.elements } }
 
-    /// Returns the number of the first request to each of `stubs`, counted from 0; nil for a stub without a request.
-    func firstCalls(of stubs: [MockStub]) -> [Int?] {
-        record.state.withLock { state in stubs.map { state.firstCalls[$0.stub.number] } }
-    }
+    /// The calls of stubs, oldest first.
+    var callRuns: [CallRun] { record.state.withLock { $0.runs } }
 
     /// Returns the recorded requests to which `stub` responded.
     func requests(of stub: Stub) -> [PreparedRequest] {

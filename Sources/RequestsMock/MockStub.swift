@@ -19,15 +19,17 @@ public struct MockStub: Sendable {
     /// Removes the stub from its mock; has no effect if it has been removed.
     public func remove() { mock.stubs.remove(stub) }
 
-    /// Sets the number of calls that ``MockExecutor/verify()`` requires, which is otherwise at least one, and returns
-    /// the stub.
+    /// Sets the number of calls that ``MockExecutor/verify()`` requires, whatever the results are, and returns the stub.
     @discardableResult
     public func expecting(calls: Int) -> MockStub {
         stub.update { $0.expectation = .calls(calls) }
         return self
     }
 
-    /// Makes ``MockExecutor/verify()`` accept that the stub is never called, and returns the stub.
+    /// Makes ``MockExecutor/verify()`` accept that the stub is never called, or that results remain, and returns the
+    /// stub.
+    ///
+    /// More calls than the results permit are not accepted.
     @discardableResult
     public func optional() -> MockStub {
         stub.update { $0.expectation = .optional }

@@ -175,7 +175,7 @@ struct MissReportTests {
         }
         #expect(
             error?.description == """
-                expected first calls in this order:
+                expected calls in this order:
                   request 2: StubbedBooks at RequestsMockTests/MissReportTests.swift:1, called once
                   request 1: StubbedBooks at RequestsMockTests/MissReportTests.swift:2, called once
                   never: GET “/third” at RequestsMockTests/MissReportTests.swift:3, called 0 times

@@ -55,7 +55,7 @@ public struct MockResult<Resource>: Sendable {
     /// - Returns: The result.
     public static func file(_ url: URL, contentType: MediaType? = nil, status: HTTPStatus = 200) -> MockResult {
         MockResult(
-            .make { _ in
+            .encoded { _ in
                 let data = try RequestError.wrapping(.fileAccessFailed) { try Data(contentsOf: url) }
                 let type = contentType ?? MediaType(filename: url.lastPathComponent)
                 return .data(data, contentType: type, status: status)

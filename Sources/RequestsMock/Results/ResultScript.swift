@@ -4,7 +4,7 @@ import Requests
 indirect enum ResultScript: Sendable {
     case response(MockResponse)
     case make(MockExecutor.Handler)
-    /// A value and the function that encodes it.
+    /// A function that makes a response without waiting, such as the encoder of a value.
     case encoded(@Sendable (PreparedRequest) throws -> MockResponse)
     case failure(RequestError)
     case sequence([ResultScript], repeatsLast: Bool)
@@ -55,6 +55,31 @@ extension ResultScript {
         case .response(let response): response
         case .encoded(let make): try make(request)
         default: nil
+        }
+    }
+
+    /// The number of calls that use every result.
+    var resultCount: Int {
+        var (script, count) = (self, 1)
+        while true {
+            switch script {
+            case .response, .make, .encoded, .failure: return count
+            case .sequence(let scripts, _): return max(count, scripts.count)
+            case .delayed(_, let inner), .fault(_, let inner): script = inner
+            case .onCall(let number, _, let inner): (script, count) = (inner, max(count, number))
+            }
+        }
+    }
+
+    /// Whether there is one result, and neither a sequence, nor a function, nor a result for a certain call.
+    var isOneResult: Bool {
+        var script = self
+        while true {
+            switch script {
+            case .response, .encoded, .failure: return true
+            case .make, .sequence, .onCall: return false
+            case .delayed(_, let inner), .fault(_, let inner): script = inner
+            }
         }
     }
 

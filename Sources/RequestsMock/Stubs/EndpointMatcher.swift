@@ -42,6 +42,12 @@ struct EndpointMatcher: Sendable {
     /// Returns the request that the endpoint describes for `api`.
     func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> { prepared(for: api).request }
 
+    /// The error of preparing the endpoint for the API of the latest request; nil if there was none.
+    var problem: RequestError? {
+        guard case .failure(let error) = cache.value.withLock({ $0?.request }) else { return nil }
+        return error
+    }
+
     private func prepared(for api: any Sendable) -> PreparedEndpoint.Value {
         if let areEqual, let cached = cache.value.withLock({ $0 }), areEqual(cached.api, api) { return cached }
         let value = PreparedEndpoint.Value(api: api, request: prepare(api))

@@ -44,6 +44,8 @@ final class Stub: Sendable {
 
     struct Usage: Sendable {
         var calls = 0
+        /// The calls with requests that are not idempotent, such as POST.
+        var unrepeatableCalls = 0
         /// Whether a call found no further result in the stub's sequence.
         var isExhausted = false
         var expectation = Expectation.used
@@ -84,10 +86,12 @@ final class Stub: Sendable {
         }
     }
 
-    /// Counts a call and returns its number, counted from 1.
-    func beginCall() -> Int {
-        state.withLock { usage in
+    /// Counts a call with `request` and returns its number, counted from 1.
+    func beginCall(for request: PreparedRequest) -> Int {
+        let isIdempotent = request.isIdempotent
+        return state.withLock { usage in
             usage.calls += 1
+            if !isIdempotent { usage.unrepeatableCalls += 1 }
             return usage.calls
         }
     }
@@ -99,6 +103,12 @@ final class Stub: Sendable {
     func update(_ change: (inout Usage) -> Void) {
         state.withLock { change(&$0) }
     }
+
+    /// The number of calls that use every result of the stub.
+    var resultCount: Int { if case .script(let script) = reaction { script.resultCount } else { 1 } }
+
+    /// Whether the stub has one result, and neither a sequence nor a function.
+    var hasOneResult: Bool { if case .script(let script) = reaction { script.isOneResult } else { false } }
 
     /// Returns the response that is the same in every call; nil if there is none.
     func immediateResponse(to request: PreparedRequest) throws -> MockResponse? {
