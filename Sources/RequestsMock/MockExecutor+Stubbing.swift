@@ -34,7 +34,12 @@ extension MockExecutor {
         _ endpoint: E, respond result: MockResult<E.Resource>, fileID: StaticString = #fileID, line: UInt = #line
     ) -> MockStub {
         // A client does not record requests and calls as endpoints.
-        let hasIdentity = !(endpoint is any EndpointWithoutIdentity)
+        add(endpoint, hasIdentity: !(endpoint is any EndpointWithoutIdentity), result, fileID, line)
+    }
+
+    func add<E: Endpoint>(
+        _ endpoint: E, hasIdentity: Bool, _ result: MockResult<E.Resource>, _ fileID: StaticString, _ line: UInt
+    ) -> MockStub {
         let matcher = EndpointMatcher(endpoint, hasIdentity: hasIdentity)
         return add(.endpoint(matcher), .script(result.script), fileID, line)
     }

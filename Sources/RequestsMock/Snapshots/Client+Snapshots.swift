@@ -44,6 +44,36 @@ extension Client {
         try WireSnapshot.File(path, besides: filePath).check(text)
     }
 
+    /// Checks the request of `call` against a text in the source; see ``assertWire(_:matches:)``.
+    public func assertWire<Resource>(
+        _ call: Call<API, Resource>, matches expected: String
+    ) throws(WireSnapshotError) {
+        try WireSnapshot.compare(try WireSnapshot.text(of: call, from: api), with: expected, named: "\(type(of: call))")
+    }
+
+    /// Checks the request of `call` against a file; see ``assertWire(_:recordedIn:filePath:)``.
+    public func assertWire<Resource>(
+        _ call: Call<API, Resource>, recordedIn path: String, filePath: StaticString = #filePath
+    ) throws(WireSnapshotError) {
+        try WireSnapshot.File(path, besides: filePath).check(try WireSnapshot.text(of: call, from: api))
+    }
+
+    /// Checks the request that `make` describes against a text in the source; see ``assertWire(_:matches:)``.
+    public func assertWire<Resource>(
+        _ make: (API) -> Request<API, Resource>, matches expected: String
+    ) throws(WireSnapshotError) {
+        let request = make(api)
+        try WireSnapshot.compare(
+            try WireSnapshot.text(of: request, from: api), with: expected, named: "\(type(of: request))")
+    }
+
+    /// Checks the request that `make` describes against a file; see ``assertWire(_:recordedIn:filePath:)``.
+    public func assertWire<Resource>(
+        _ make: (API) -> Request<API, Resource>, recordedIn path: String, filePath: StaticString = #filePath
+    ) throws(WireSnapshotError) {
+        try WireSnapshot.File(path, besides: filePath).check(try WireSnapshot.text(of: make(api), from: api))
+    }
+
     /// Checks the requests of all cases of an endpoint against a text in the source.
     ///
     /// Each request follows a line with `###` and the name of its case, and an empty line is between two requests.
