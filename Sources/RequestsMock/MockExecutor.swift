@@ -95,7 +95,7 @@ public struct MockExecutor: RequestExecutor {
 
     /// Returns the response to `request` without recording it.
     package func response(to request: PreparedRequest) async throws -> MockResponse {
-        switch try reaction(to: request, isRecorded: false) {
+        switch try reaction(to: request, by: try await stub(for: request), isRecorded: false) {
         case .response(let response): return response
         case .function(let make): return try await make()
         case .forward: throw RequestError(.other, detail: "the request passes through the mock")
@@ -119,7 +119,8 @@ public struct MockExecutor: RequestExecutor {
         let start = ContinuousClock.now
         var progress = ProgressReporter(request.progressHandler)
         let received = try await request.received(reportingTo: &progress)
-        return try await respond(to: request, try reaction(to: received), progress, since: start)
+        let stub = try await stub(for: received)
+        return try await respond(to: request, try reaction(to: received, by: stub), progress, since: start)
     }
 
     private func respond(
@@ -155,7 +156,13 @@ extension MockExecutor: ImmediateExecutor {
         do throws(RequestError) {
             try request.validate()
             try request.checkTimeBeforeSending()
-            let reaction = try reaction(to: request)
+            let found: Stub?
+            do throws(UnreadBody) {
+                found = try stubs.stub(for: MatchContext(request))
+            } catch {
+                return .deferred { () async throws(RequestError) in try await execute(request) }
+            }
+            let reaction = try reaction(to: request, by: found)
             if case .response(let response) = reaction, let whole = response.whole(respondingTo: request) {
                 return .response(whole)
             }
@@ -184,10 +191,27 @@ extension MockExecutor {
         case forward(PreparedRequest, any RequestExecutor)
     }
 
-    /// Finds the stub for `request`, whose body is in memory, records the request, and returns the reaction to it.
-    private func reaction(to request: PreparedRequest, isRecorded: Bool = true) throws(RequestError) -> Reaction {
+    /// Returns the stub for `request`, whose body is in memory, and reads the bodies that it is compared with.
+    private func stub(for request: PreparedRequest) async throws(RequestError) -> Stub? {
+        let candidate = MatchContext(request)
+        while true {
+            let unread: ComparedBody
+            do throws(UnreadBody) {
+                return try stubs.stub(for: candidate)
+            } catch {
+                unread = error.body
+            }
+            try await unread.read()
+        }
+    }
+
+    /// Records `request`, whose body is in memory, and returns the reaction of the stub that matches it, or of its own
+    /// result.
+    private func reaction(
+        to request: PreparedRequest, by stub: Stub?, isRecorded: Bool = true
+    ) throws(RequestError) -> Reaction {
         let script = request.mockedScript
-        let stub = script == nil ? stubs.stub(for: request) : nil
+        let stub = script == nil ? stub : nil
         if isRecorded {
             let size = request.body.knownLength ?? 0
             record.state.withLock { $0.append(Entry(request: request, stub: stub?.number), size: size) }

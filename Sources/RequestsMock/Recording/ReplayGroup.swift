@@ -2,36 +2,13 @@
 
 /// The entries for the same method and URL that have not been replayed.
 final class ReplayGroup: StubSupply {
-    /// A body that is compared.
-    private struct Body: Sendable {
-        let content: HARArchive.Content?
-        /// The body if it is JSON.
-        let value: JSONValue?
-        /// A number that is the same for equal bodies.
-        let hash: Int
-
-        init(_ content: HARArchive.Content?) {
-            self.content = content
-            value = content?.data.flatMap { ExactJSON.value(parsing: $0) }
-            hash = value.map { ExactJSON.hash(of: $0) } ?? content?.data.hashValue ?? 0
-        }
-
-        func isEqual(to other: Self) -> Bool {
-            guard let content, let otherContent = other.content else {
-                return (content == nil) == (other.content == nil)
-            }
-            guard let data = content.data, let otherData = otherContent.data else { return false }
-            return data == otherData || value != nil && ExactJSON.areEqual(value, other.value)
-        }
-    }
-
     private struct State: Sendable {
         /// The remaining entries as a ring: the number after each entry, and for the end that of the first.
         var next: [Int]
         /// For each entry the number of the one before it, and for the end that of the last.
         var previous: [Int]
-        /// The numbers of entries by the hash of their bodies, in order; some of the first may have been replayed.
-        var numbers: [Int: ArraySlice<Int>] = [:]
+        /// The numbers of entries by their bodies, in order; some of the first may have been replayed.
+        var numbers: [BodyContent: ArraySlice<Int>] = [:]
         /// The number of remaining entries that requests have reserved.
         var reserved = 0
 
@@ -58,24 +35,32 @@ final class ReplayGroup: StubSupply {
         }
 
         /// Returns the number of the first remaining entry with an equal body.
-        mutating func number(of body: Body, in bodies: [Body]) -> Int? {
+        mutating func number(of body: BodyContent) -> Int? {
             // Entries with equal bodies are replayed in order, so that the replayed ones are the first of the list.
-            while let first = numbers[body.hash]?.first, isReplayed(first) { numbers[body.hash]?.removeFirst() }
-            return numbers[body.hash]?.first { !isReplayed($0) && bodies[$0].isEqual(to: body) }
+            while let first = numbers[body]?.first, isReplayed(first) { numbers[body]?.removeFirst() }
+            return numbers[body]?.first { !isReplayed($0) }
         }
     }
 
     private let entries: [IndexedEntry]
-    /// The bodies of the entries; empty if bodies are not compared.
-    private let bodies: [Body]
+    private let comparesBodies: Bool
     private let state: Lock<State>
 
     init(_ entries: [IndexedEntry], comparesBodies: Bool) {
         self.entries = entries
-        bodies = comparesBodies && entries.count > 1 ? entries.map { Body($0.entry.requestBody) } : []
+        self.comparesBodies = comparesBodies && entries.count > 1
         var state = State(count: entries.count)
-        for (number, body) in bodies.enumerated() { state.numbers[body.hash, default: []].append(number) }
+        for (number, entry) in entries.enumerated() where self.comparesBodies {
+            guard let body = Self.content(of: entry.entry.requestBody) else { continue }
+            state.numbers[body, default: []].append(number)
+        }
         self.state = Lock(state)
+    }
+
+    /// Returns the content of a recorded body; nil if it was not recorded.
+    private static func content(of body: HARArchive.Content?) -> BodyContent? {
+        guard let body else { return .empty }
+        return body.data.map { BodyContent($0, body.mediaType) }
     }
 
     var nextPosition: Int? {
@@ -92,12 +77,14 @@ final class ReplayGroup: StubSupply {
 
     /// Removes the entry that responds to `request`, and returns it.
     func next(for request: PreparedRequest) -> IndexedEntry? {
-        let body = bodies.isEmpty ? nil : Body(HARRedaction(request, .standard).entry(of: request, .max).requestBody)
+        let body =
+            comparesBodies
+            ? Self.content(of: HARRedaction(request, .standard).entry(of: request, .max).requestBody) : nil
         return state.withLock { state in
             let first = state.next[state.end]
             guard first != state.end else { return nil }
             state.reserved = max(0, state.reserved - 1)
-            let number = body.flatMap { state.number(of: $0, in: bodies) } ?? first
+            let number = body.flatMap { state.number(of: $0) } ?? first
             state.remove(number)
             return entries[number]
         }

@@ -44,7 +44,8 @@ struct RequestDifferences {
             return add(line: "API: the request has none; perform it with a Client or as a Request", 20)
         }
         let expected: PreparedRequest
-        switch matcher.request(for: api) {
+        let prepared = matcher.prepared(for: candidate, api)
+        switch prepared.request {
         case .success(let prepared): expected = prepared
         case .failure(let error): return add(line: "endpoint: cannot be prepared: \(redact("\(error)"))", 20)
         }
@@ -58,7 +59,7 @@ struct RequestDifferences {
         compare(path: expected.target.path)
         let (left, right) = (expected.target.query ?? "", request.target.query ?? "")
         if !left.hasSameBytes(as: right) { compare(StubPattern.items(of: left), StubPattern.items(of: right), 1) }
-        compare(expected.body, expected)
+        compare(prepared.body, expected)
         compareFields(expected)
     }
 
@@ -131,15 +132,20 @@ struct RequestDifferences {
 
     private func hidden(_ values: [String]) -> String? { values.isEmpty ? nil : Redaction.placeholder }
 
-    private mutating func compare(_ body: RequestBody, _ expected: PreparedRequest) {
-        guard let left = body.bytesInMemory, let right = request.body.bytesInMemory, left != right else { return }
+    private mutating func compare(_ body: ComparedBody, _ expected: PreparedRequest) {
+        if let problem = body.problem { return add(line: "body: cannot be read: \(redact("\(problem)"))", 20) }
+        if let left = expected.body.bytesInMemory, left == request.body.bytesInMemory, !isDetailed { return }
         guard isDetailed else { return distance += 3 }
-        let parsed = ParsedBody(body)
-        guard !body.hasSameContent(as: request.body, parsed, candidate.body) else { return }
+        // A body that was not read was not compared, because the target differs.
+        guard let left = body.contentInMemory, let right = candidate.body.contentInMemory, left != right else { return }
         if expected.hasSecretBodies || request.hasSecretBodies {
             return add(line: "body: differs; it is not shown, because it may contain secrets", 2)
         }
-        if let left = parsed.json, let right = candidate.body.json {
+        let types = [expected, request].map { $0.header[.contentType].flatMap { MediaType($0) } }
+        if types[0] != types[1] {
+            add("body", types[0]?.typeAndSubtype ?? "no type", types[1]?.typeAndSubtype ?? "no type", 1)
+        }
+        if let left = left.json, let right = right.json {
             let differences = JSONDifference.all(left, right, limit: 11)
             for difference in differences.prefix(10) {
                 let text = { (value: JSONValue?) in
@@ -152,7 +158,8 @@ struct RequestDifferences {
             if differences.count > 10 { add(line: "body: more differences", 1) }
             return
         }
-        add("body", Self.text(of: left, expected), Self.text(of: right, request), 4)
+        let texts = [expected, request].map { shown in shown.body.bytesInMemory.flatMap { Self.text(of: $0, shown) } }
+        add("body", texts[0], texts[1], 4)
     }
 
     /// Returns `value` as JSON without its secret members.
@@ -202,4 +209,9 @@ struct RequestDifferences {
         lines.append(line)
         self.distance += distance
     }
+}
+
+extension MediaType {
+    /// The type and the subtype without the parameters.
+    fileprivate var typeAndSubtype: String { "\(type.rawValue)/\(subtype.rawValue)" }
 }

@@ -42,10 +42,12 @@ struct EndpointMatcher: Sendable {
     /// Returns the request that the endpoint describes for `api`.
     func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> { prepared(for: api).request }
 
-    /// The error of preparing the endpoint for the API of the latest request; nil if there was none.
+    /// The error of preparing the endpoint for the API of the latest request, or of reading its body; nil if there was
+    /// none.
     var problem: RequestError? {
-        guard case .failure(let error) = cache.value.withLock({ $0?.request }) else { return nil }
-        return error
+        guard let value = cache.value.withLock({ $0 }) else { return nil }
+        if case .failure(let error) = value.request { return error }
+        return value.body.problem
     }
 
     private func prepared(for api: any Sendable) -> PreparedEndpoint.Value {
@@ -55,20 +57,27 @@ struct EndpointMatcher: Sendable {
         return value
     }
 
+    /// Returns the request that the endpoint describes for the API of `candidate`, and its body.
+    func prepared(for candidate: MatchContext, _ api: any Sendable) -> PreparedEndpoint.Value {
+        // Values of an API that cannot be compared: a body that was read for this request is not read again.
+        if areEqual == nil, let value = candidate.prepared[ObjectIdentifier(cache)] { return value }
+        let value = prepared(for: api)
+        candidate.prepared[ObjectIdentifier(cache)] = value
+        return value
+    }
+
     /// Returns whether the request is the one that the endpoint describes.
     ///
     /// If middleware has changed it, the request that its own endpoint describes is compared.
-    func matches(_ candidate: MatchContext) -> Bool {
+    ///
+    /// - Throws: ``UnreadBody`` if a body must be read first.
+    func matches(_ candidate: MatchContext) throws(UnreadBody) -> Bool {
         guard acceptsType(of: candidate.request), let api = candidate.request.api else { return false }
-        let expected = prepared(for: api)
+        let expected = prepared(for: candidate, api)
         guard case .success(let request) = expected.request else { return false }
-        if request.isSameTarget(as: candidate.request),
-            request.body.hasSameContent(as: candidate.request.body, expected.body, candidate.body)
-        {
-            return true
-        }
+        if request.isSameTarget(as: candidate.request), try expected.body.accepts(candidate.body) { return true }
         guard let original = candidate.original, request.isSameTarget(as: original) else { return false }
-        return request.body.hasSameContent(as: original.body, expected.body, candidate.originalBody)
+        return try expected.body.accepts(candidate.originalBody)
     }
 
     /// Returns whether `request` was made from an endpoint of this type, or from no endpoint.
@@ -79,42 +88,20 @@ struct EndpointMatcher: Sendable {
 }
 
 /// The last request that the endpoint of a stub described, and its API.
-private final class PreparedEndpoint: Sendable {
+final class PreparedEndpoint: Sendable {
     struct Value: Sendable {
         let api: any Sendable
         let request: Result<PreparedRequest, RequestError>
-        let body: ParsedBody
+        let body: ComparedBody
 
         init(api: any Sendable, request: Result<PreparedRequest, RequestError>) {
             self.api = api
             self.request = request
-            body = ParsedBody(try? request.get().body)
+            body = ComparedBody(try? request.get())
         }
     }
 
     let value = Lock<Value?>(nil)
-}
-
-/// A body as JSON, which is parsed at most once.
-final class ParsedBody: Sendable {
-    private let data: Data?
-    private let parsed = Lock<JSONValue??>(nil)
-
-    init(_ body: RequestBody?) {
-        data = body?.bytesInMemory
-    }
-
-    /// The body as JSON; nil if it is not JSON, not in memory or too large to be parsed.
-    var json: JSONValue? {
-        parsed.withLock { parsed in
-            if let parsed { return parsed }
-            let value = data.flatMap { data in
-                data.count <= JSONDifference.maximumBytes ? ExactJSON.value(parsing: data) : nil
-            }
-            parsed = .some(value)
-            return value
-        }
-    }
 }
 
 /// A request that stubs are compared with; the values that they need are computed once.
@@ -122,8 +109,10 @@ final class MatchContext {
     let request: PreparedRequest
     private(set) lazy var target = ReceivedTarget(request)
     private(set) lazy var original = request.original
-    private(set) lazy var body = ParsedBody(request.body)
-    private(set) lazy var originalBody = ParsedBody(original?.body)
+    private(set) lazy var body = ComparedBody(request)
+    private(set) lazy var originalBody = ComparedBody(original)
+    /// The requests that the endpoints of stubs describe, by the identity of their caches.
+    var prepared: [ObjectIdentifier: PreparedEndpoint.Value] = [:]
 
     init(_ request: PreparedRequest) {
         self.request = request
@@ -158,16 +147,5 @@ extension RequestBody {
         case .bytes(let data): data
         default: nil
         }
-    }
-
-    /// Returns whether the bodies have the same bytes or are the same JSON; a body that is not in memory is equal to
-    /// every other.
-    func hasSameContent(
-        as other: RequestBody, _ parsed: @autoclosure () -> ParsedBody, _ otherParsed: @autoclosure () -> ParsedBody
-    ) -> Bool {
-        guard let left = bytesInMemory, let right = other.bytesInMemory else { return true }
-        if left == right { return true }
-        guard let left = parsed().json, let right = otherParsed().json else { return false }
-        return ExactJSON.areEqual(left, right)
     }
 }

@@ -71,10 +71,12 @@ final class Stub: Sendable {
     }
 
     /// Returns whether the stub responds to the request.
-    func matches(_ candidate: MatchContext) -> Bool {
+    ///
+    /// - Throws: ``UnreadBody`` if a body must be read first.
+    func matches(_ candidate: MatchContext) throws(UnreadBody) -> Bool {
         let request = candidate.request
         return switch condition {
-        case .endpoint(let matcher): matcher.matches(candidate)
+        case .endpoint(let matcher): try matcher.matches(candidate)
         case .endpointType(let type, _):
             // A redirect keeps the endpoint, but its response is that of another resource.
             request.redirectedFrom == nil && request.endpointType.map { ObjectIdentifier($0) } == type

@@ -85,12 +85,14 @@ final class StubBook: Sendable {
 // MARK: Matching
 
 extension StubBook {
-    /// Returns the newest stub that matches `request`; nil if there is none.
-    func stub(for request: PreparedRequest) -> Stub? {
+    /// Returns the newest stub that matches the request of `candidate`; nil if there is none.
+    ///
+    /// - Throws: ``UnreadBody`` if a body must be read first.
+    func stub(for candidate: MatchContext) throws(UnreadBody) -> Stub? {
+        let request = candidate.request
         // Conditions and endpoints are code of the test, so they do not run inside the lock.
         var (found, tasks) = state.withLock { $0.candidates(for: request) }
         if tasks.isEmpty && found.isEmpty { return nil }
-        let candidate = MatchContext(request)
         if tasks.contains(.prepareEndpoints), let api = request.api {
             prepareEndpoints(for: api)
             found = state.withLock { $0.candidates(for: request).stubs }
@@ -99,21 +101,30 @@ extension StubBook {
             let target = candidate.target
             found += state.withLock { $0.patterns(matching: target) }
         }
-        let newest = Self.newest(of: found, matching: candidate)
-        if tasks.contains(.compareEndpoints), let endpoint = endpoint(newerThan: newest, matching: candidate) {
+        let newest = try Self.newest(of: found, matching: candidate)
+        if tasks.contains(.compareEndpoints), let endpoint = try endpoint(newerThan: newest, matching: candidate) {
             return endpoint
         }
         guard newest?.supply != nil else { return newest }
-        return Self.next(of: found.filter { $0.supply != nil && $0.matches(candidate) }) ?? newest
+        var supplied: [Stub] = []
+        for stub in found where stub.supply != nil {
+            if try stub.matches(candidate) { supplied.append(stub) }
+        }
+        return Self.next(of: supplied) ?? newest
     }
 
-    private static func newest(of stubs: [Stub], matching candidate: MatchContext) -> Stub? {
-        if stubs.count == 1 { return stubs[0].matches(candidate) ? stubs[0] : nil }
-        return stubs.sorted { $0.number > $1.number }.first { $0.matches(candidate) }
+    private static func newest(
+        of stubs: [Stub], matching candidate: MatchContext
+    ) throws(UnreadBody) -> Stub? {
+        let sorted = stubs.count == 1 ? stubs : stubs.sorted { $0.number > $1.number }
+        for stub in sorted where try stub.matches(candidate) { return stub }
+        return nil
     }
 
     /// Returns the newest stub for an endpoint that matches, is newer than `found` and is not a candidate by its path.
-    private func endpoint(newerThan found: Stub?, matching candidate: MatchContext) -> Stub? {
+    private func endpoint(
+        newerThan found: Stub?, matching candidate: MatchContext
+    ) throws(UnreadBody) -> Stub? {
         // An endpoint with the path of the request is the one of the request, unless middleware made it another one.
         if case .endpoint = found?.condition { return nil }
         let number = found?.number ?? 0
@@ -123,7 +134,7 @@ extension StubBook {
         // Middleware may have changed the path, or the request may be for another API value of the same type.
         let original = candidate.original
         let others = state.withLock { $0.otherStubs(for: api, original) }
-        return Self.newest(of: others.filter { $0.number > number }, matching: candidate)
+        return try Self.newest(of: others.filter { $0.number > number }, matching: candidate)
     }
 
     /// Returns the stub with the first of the remaining responses of `stubs`, and reserves that response.
