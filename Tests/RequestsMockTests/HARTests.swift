@@ -161,8 +161,45 @@ struct HARTests {
             ),
         ] as [(String, String, HARError.Problem)])
     func malformed(text: String, path: String, problem: HARError.Problem) throws {
-        let error = try #require(throws: HARError.self) { try HARArchive(parsing: Data(text.utf8)) }
+        let error = try #require(firstError(in: text))
         #expect(error.problem == problem && error.path == path, "\(error)")
+    }
+
+    /// Returns the error of an archive, or that of its only entry.
+    private func firstError(in text: String) -> HARError? {
+        do throws(HARError) {
+            let archive = try HARArchive(parsing: Data(text.utf8))
+            #expect(archive.entries.isEmpty && archive.skippedEntries.count <= 1)
+            return archive.skippedEntries.first
+        } catch {
+            return error
+        }
+    }
+
+    @Test("an entry that cannot be replayed is left out with its reason, and the others are read", .rows("T-67"))
+    func skipped() throws {
+        func entry(_ method: String, _ url: String, _ response: String) -> String {
+            """
+            {"startedDateTime": "2026-01-02T03:04:05.678Z", "request": {"method": "\(method)", "url": "\(url)"}\(response)}
+            """
+        }
+        let texts = [
+            entry("GET", "http://a.test/1", #", "response": {"status": 200}"#), entry("GET", "http://a.test/2", ""),
+            entry("GET", "http://a.test/3", #", "response": {"status": -999}"#),
+            entry("GET", "http://a.test/4", #", "response": null"#),
+            entry("CONNECT", "a.test:443", #", "response": {"status": 200}"#),
+            entry("GET", "http://a.test/5", #", "response": {"status": 0}"#), "1", "{}",
+            entry("GET", "data:,x", #", "response": {"status": 200}"#),
+            entry("GET", "http://a.test/6", #", "response": {"status": 1000}"#),
+            entry("GET", "http://a.test/7", #", "response": {"status": 204}"#),
+        ]
+        let text = "{\"log\": {\"entries\": [\(texts.joined(separator: ","))]}}"
+        let archive = try HARArchive(parsing: Data(text.utf8))
+        #expect(archive.entries.map(\.url) == [1, 2, 3, 4, 5, 7].map { "http://a.test/\($0)" })
+        #expect(archive.entries.map(\.status) == [200, nil, nil, nil, nil, 204])
+        let skipped = archive.skippedEntries
+        #expect(skipped.map(\.problem) == [.unsupported, .invalidMember, .missingMember, .unsupported, .invalidMember])
+        #expect(skipped.map { $0.path.prefix(14) } == [4, 6, 7, 8, 9].map { "log.entries[\($0)]" })
     }
 
     @Test("of two recorders with one file, neither loses its recording")

@@ -4,11 +4,14 @@ import RequestsPOSIX
 extension HARArchive {
     /// Reads an archive of this library, a browser or a proxy.
     ///
-    /// Only the members that a replay needs are required: `log.entries`, and of each entry `startedDateTime`, the
-    /// method and URL of the request and the status of the response. Any other member may be missing, but must not have
-    /// the wrong type. Entries with a scheme other than http and https, such as those for data URLs, are left out.
+    /// Only the members that a replay needs are required: `log.entries`, and of each entry `startedDateTime` and the
+    /// method and URL of the request. Any other member may be missing. An entry without a response, or whose status is
+    /// less than 1, as browsers write it for a cancelled request, is an exchange without a response.
     ///
-    /// - Throws: ``HARError`` with the path of the member.
+    /// An entry that is malformed, or is not for an HTTP request of a client (a CONNECT, or a data URL), is left out,
+    /// and ``skippedEntries`` contains the reason.
+    ///
+    /// - Throws: ``HARError`` if the file has no list of entries.
     public init(parsing data: Data) throws(HARError) {
         guard data.count <= Self.maximumBytes else {
             throw HARError(.tooLarge, "the archive has \(ErrorText.bytes(data.count))")
@@ -22,8 +25,13 @@ extension HARArchive {
         }
         let log = try HARMember(value, "").member("log")
         entries = []
-        for element in try log.member("entries").elements() where try !Entry.hasOtherScheme(element) {
-            entries.append(try Entry(element))
+        for element in try log.member("entries").elements() {
+            do throws(HARError) {
+                entries.append(try Entry(element))
+            } catch {
+                // One entry of many does not make the others useless (decision 0062).
+                skippedEntries.append(error)
+            }
         }
     }
 
@@ -46,9 +54,8 @@ extension HARArchive {
 }
 
 extension HARArchive.Entry {
-    /// Returns whether a browser wrote the entry for a URL to which no HTTP request is sent.
-    fileprivate static func hasOtherScheme(_ entry: HARMember) throws(HARError) -> Bool {
-        let url = try entry.member("request").member("url").string()
+    /// Returns whether no HTTP request is sent to `url`, because it has another scheme.
+    private static func hasOtherScheme(_ url: String) -> Bool {
         guard let scheme = TargetURI.scheme(of: url.utf8), !scheme.containsByte(".") else { return false }
         // A digit after the colon, like a dot before it, means a host and a port, such as localhost:80, which is an
         // error.
@@ -58,20 +65,26 @@ extension HARArchive.Entry {
 
     fileprivate init(_ entry: HARMember) throws(HARError) {
         let request = try entry.member("request")
-        let response = try entry.member("response")
+        let response = try entry.optional("response")
+        let method = try request.member("method")
+        let url = try request.member("url")
+        if Self.hasOtherScheme(try url.string()) {
+            throw HARError(.unsupported, at: url.path, "is not an HTTP URL")
+        }
+        if HTTPMethod(try method.string()) == .connect {
+            throw HARError(.unsupported, at: method.path, "CONNECT opens a tunnel and has no response to replay")
+        }
         let date = try entry.member("startedDateTime")
         guard let startedAt = Date(iso8601: try date.string()) else { throw date.invalid("is not an ISO 8601 date") }
-        let method = try request.member("method")
         guard HTTPMethod(try method.string()).isValid else { throw method.invalid("is not an HTTP method") }
-        let url = try request.member("url")
         guard (try? TargetURI(try url.string())) != nil else { throw url.invalid("is not an absolute URL") }
-        let status = try response.member("status")
-        let code = try status.integer()
-        guard code == 0 || 100...999 ~= code else { throw status.invalid("is not a status") }
+        let status = try response?.member("status")
+        let code = try status?.integer() ?? 0
+        if let status, code > 0, !(100...999).contains(code) { throw status.invalid("is not a status") }
         self.init(
             startedAt: startedAt, method: HTTPMethod(try method.string()), url: try url.string(),
-            requestHeader: try request.header(), status: code == 0 ? nil : HTTPStatus(code),
-            responseHeader: try response.header(), comment: try entry.optional("comment")?.string())
+            requestHeader: try request.header(), status: code > 0 ? HTTPStatus(code) : nil,
+            responseHeader: try response?.header() ?? .empty, comment: try entry.optional("comment")?.string())
         if let body = try request.optional("postData") {
             var content = try HARArchive.Content(posted: body)
             // Without a text, the size distinguishes a body that was not recorded from an empty one.
@@ -81,7 +94,7 @@ extension HARArchive.Entry {
             }
             requestBody = content
         }
-        if let content = try response.optional("content") { responseBody = try HARArchive.Content(content) }
+        if let content = try response?.optional("content") { responseBody = try HARArchive.Content(content) }
         if let timings = try entry.optional("timings") { self.timings = try HARArchive.Timings(timings) }
     }
 }

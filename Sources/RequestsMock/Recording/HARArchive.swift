@@ -17,6 +17,9 @@ public struct HARArchive: Hashable, Sendable {
     /// The exchanges, in the order in which they began.
     public var entries: [Entry]
 
+    /// The entries of a file that were not read, each with its path and the reason; empty for a recording.
+    public internal(set) var skippedEntries: [HARError] = []
+
     /// Creates an archive of `entries`.
     public init(entries: [Entry] = []) {
         self.entries = entries
@@ -126,6 +129,8 @@ public struct HARError: Error, Hashable, CustomStringConvertible {
     /// The problem of an archive.
     @nonexhaustive
     public enum Problem: Hashable, Sendable {
+        /// An entry is not for an HTTP request of a client, such as one for a data URL or a CONNECT.
+        case unsupported
         /// The file is not JSON.
         case notJSON
         /// A member is missing.
