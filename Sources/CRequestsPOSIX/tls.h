@@ -6,7 +6,6 @@
 
 #include "crypto.h"
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -58,6 +57,7 @@ static inline int rp_tls_is_supported(void) {
     F(int, SSL_CTX_check_private_key, (const void *context)) \
     F(void, SSL_CTX_sess_set_new_cb, (void *context, int (*callback)(void *, void *))) \
     F(int, SSL_CTX_set_session_id_context, (void *context, const unsigned char *id, unsigned int count)) \
+    F(void, SSL_CTX_set_post_handshake_auth, (void *context, int is_offered)) \
     F(void *, SSL_new, (void *context)) \
     F(void, SSL_free, (void *ssl)) \
     F(long, SSL_ctrl, (void *ssl, int command, long number, void *value)) \
@@ -123,6 +123,7 @@ static inline int rp_tls_is_supported(void) {
     F(void, X509_VERIFY_PARAM_set_hostflags, (void *parameters, unsigned int flags)) \
     F(int, X509_VERIFY_PARAM_set_flags, (void *parameters, unsigned long flags)) \
     F(int, X509_VERIFY_PARAM_set1_host, (void *parameters, const char *name, size_t count)) \
+    F(int, X509_VERIFY_PARAM_add1_host, (void *parameters, const char *name, size_t count)) \
     F(int, X509_VERIFY_PARAM_set1_ip_asc, (void *parameters, const char *address)) \
     F(const char *, X509_get_default_cert_file, (void)) \
     F(const char *, X509_get_default_cert_dir, (void)) \
@@ -182,8 +183,17 @@ static const int rp_tls_error_want_write = 3;
 static const int rp_tls_error_system = 5;
 static const int rp_tls_error_close_notify = 6;
 
-/// The greatest number of receives of one read.
+/// The greatest numbers of receives and of records of one call.
 static const int rp_tls_receive_limit = 64;
+static const int rp_tls_record_limit = 64;
+
+/// What a peer may send without data before the connection ends: outside a handshake, and in a handshake as a whole.
+/// OpenSSL skips some messages without counting them, so that one of its calls could otherwise process them forever.
+static const int rp_tls_quiet_record_limit = 32;
+static const size_t rp_tls_quiet_byte_limit = 64 << 10;
+// OpenSSL accepts certificates of up to 100 KiB; in the smallest fragments of RFC 6066 §4 these are 200 records.
+static const int rp_tls_handshake_record_limit = 512;
+static const size_t rp_tls_handshake_byte_limit = 256 << 10;
 
 // MARK: Bytes below the records
 
@@ -199,8 +209,24 @@ typedef struct {
     int ended;
     /// Whether records are collected in `pending` until the end of a write.
     int gathers;
-    /// The number of receives that the current call may make; a peer that sends tickets without end must not hold it.
+    /// The number of receives that the current call may make; a peer that sends bytes one by one must not hold it.
     int receives_left;
+    /// The number of records that the current call may receive.
+    int records_left;
+    /// Whether the handshake is complete.
+    int is_established;
+    /// The numbers of records and bytes that OpenSSL has received since it returned data, or since the beginning.
+    int quiet_records;
+    size_t quiet_bytes;
+    /// Whether the connection has ended because there were too many of them.
+    int is_flooded;
+    /// The bytes of the header of the current record, and the number of bytes that are left of its content.
+    unsigned char header[5];
+    int header_count;
+    size_t content_left;
+    /// Received bytes that OpenSSL has not requested yet: records beyond the limit, before which it may return data.
+    unsigned char *kept;
+    size_t kept_start, kept_end;
     /// Whether the next receive may block the thread, which the socket's own time limit ends.
     int may_block;
     /// The first bytes received, which reveal a peer that does not speak TLS.
@@ -300,24 +326,110 @@ static inline const rp_tls **rp_tls_of_callbacks(void) {
     return &tls;
 }
 
+/// Whether the peer may send no further record before OpenSSL returns data.
+static inline int rp_tls_is_quiet_for_too_long(const rp_tls_io *io) {
+    if (io->content_left > 0 || io->header_count > 0) return 0;
+    return io->is_established ? io->quiet_records >= rp_tls_quiet_record_limit ||
+                                    io->quiet_bytes >= rp_tls_quiet_byte_limit
+                              : io->quiet_records >= rp_tls_handshake_record_limit ||
+                                    io->quiet_bytes >= rp_tls_handshake_byte_limit;
+}
+
+/// Whether the current call may receive no further record.
+static inline int rp_tls_has_used_records(const rp_tls_io *io) {
+    return io->records_left <= 0 && io->content_left == 0 && io->header_count == 0;
+}
+
+/// Begins a call of OpenSSL with a limited amount of work.
+static inline void rp_tls_begin_call(rp_tls_io *io) {
+    io->receives_left = rp_tls_receive_limit;
+    io->records_left = rp_tls_record_limit;
+}
+
+/// Counts the records in `bytes`, and returns the number of bytes before the first one beyond the limits.
+static inline size_t rp_tls_count_records(rp_tls_io *io, const unsigned char *bytes, size_t count) {
+    size_t position = 0;
+    while (position < count && !rp_tls_is_quiet_for_too_long(io) && !rp_tls_has_used_records(io)) {
+        size_t step = 1;
+        if (io->content_left > 0) {
+            step = io->content_left < count - position ? io->content_left : count - position;
+            io->content_left -= step;
+        } else {
+            if (io->header_count == 0) {
+                io->quiet_records++;
+                io->records_left--;
+            }
+            io->header[io->header_count++] = bytes[position];
+            if (io->header_count == (int)sizeof io->header) {
+                io->content_left = (size_t)io->header[3] << 8 | io->header[4];
+                io->header_count = 0;
+            }
+        }
+        position += step;
+        io->quiet_bytes += step;
+    }
+    return position;
+}
+
+/// Records that OpenSSL has returned data, or completed the handshake.
+static inline void rp_tls_end_quiet(rp_tls_io *io) {
+    io->quiet_records = 0;
+    io->quiet_bytes = 0;
+}
+
+/// Whether bytes have been received that OpenSSL has not processed.
+static inline int rp_tls_has_unread(const rp_tls_io *io, void *ssl) {
+    return io->kept != NULL || io->tls->SSL_has_pending(ssl);
+}
+
+/// Receives bytes, those that were kept first, up to the limits of records; at most `count`, which is positive.
+static inline long rp_tls_receive_records(rp_tls_io *io, unsigned char *bytes, size_t count) {
+    if (io->kept != NULL) {
+        size_t left = io->kept_end - io->kept_start;
+        size_t accepted = rp_tls_count_records(io, io->kept + io->kept_start, left < count ? left : count);
+        memcpy(bytes, io->kept + io->kept_start, accepted);
+        io->kept_start += accepted;
+        if (io->kept_start == io->kept_end) {
+            free(io->kept);
+            io->kept = NULL;
+        }
+        return (long)accepted;
+    }
+    long received = rp_tls_receive(io, bytes, count);
+    if (received <= 0) return received;
+    for (long index = 0; index < received && io->first_count < (int)sizeof io->first; index++) {
+        io->first[io->first_count++] = bytes[index];
+    }
+    size_t accepted = rp_tls_count_records(io, bytes, (size_t)received);
+    if (accepted < (size_t)received) {
+        io->kept_start = 0;
+        io->kept_end = (size_t)received - accepted;
+        io->kept = (unsigned char *)malloc(io->kept_end);
+        if (io->kept == NULL) return -ENOMEM;
+        memcpy(io->kept, bytes + accepted, io->kept_end);
+    }
+    return (long)accepted;
+}
+
 static inline int rp_tls_bio_read(void *bio, char *bytes, int count) {
     const rp_tls *tls = *rp_tls_of_callbacks();
     rp_tls_io *io = (rp_tls_io *)tls->BIO_get_data(bio);
     const int retry = 1 | 8, all = 15;  // BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY, and all flags of retries
     tls->BIO_clear_flags(bio, all);
     if (bytes == NULL || count <= 0) return 0;
+    // OpenSSL has processed all records before it reads again.
+    if (rp_tls_is_quiet_for_too_long(io)) {
+        io->is_flooded = 1;
+        return -1;
+    }
+    if (rp_tls_has_used_records(io)) io->receives_left = 0;
     if (io->receives_left == 0) {
         tls->BIO_set_flags(bio, retry);
         return -1;
     }
     io->receives_left--;
-    long received = rp_tls_receive(io, bytes, (size_t)count);
-    if (received > 0) {
-        for (long index = 0; index < received && io->first_count < (int)sizeof io->first; index++) {
-            io->first[io->first_count++] = (unsigned char)bytes[index];
-        }
-        return (int)received;
-    }
+    long received = rp_tls_receive_records(io, (unsigned char *)bytes, (size_t)count);
+    if (received > 0) return (int)received;
     if (received == 0) {
         io->ended = 1;
         return 0;
@@ -420,26 +532,29 @@ static inline void rp_tls_forget_errors(const rp_tls *tls) {
 /// Continues the handshake, and returns a code of SSL_get_error; 0 when it is complete.
 static inline int rp_tls_handshake(rp_tls_io *io, void *ssl) {
     rp_tls_forget_errors(io->tls);
-    // OpenSSL limits the messages of a handshake itself.
-    io->receives_left = INT_MAX;
+    rp_tls_begin_call(io);
     int result = io->tls->SSL_do_handshake(ssl);
-    return result == 1 ? rp_tls_error_none : io->tls->SSL_get_error(ssl, result);
+    if (result != 1) return io->tls->SSL_get_error(ssl, result);
+    io->is_established = 1;
+    rp_tls_end_quiet(io);
+    return rp_tls_error_none;
 }
 
 /// Reads the records that have arrived into `bytes`, and stores the number of bytes in `*moved`. Returns a code of
-/// SSL_get_error; 0 if the memory is full or no further record has been received yet.
+/// SSL_get_error; 0 if the memory is full, if no further record has been received yet, or after many records.
 static inline int rp_tls_read(rp_tls_io *io, void *ssl, void *bytes, size_t count, size_t *moved) {
     const size_t longest = 1 << 30;
     *moved = 0;
     rp_tls_forget_errors(io->tls);
-    io->receives_left = rp_tls_receive_limit;
+    rp_tls_begin_call(io);
     do {
         size_t space = count - *moved < longest ? count - *moved : longest;
         int result = io->tls->SSL_read(ssl, (char *)bytes + *moved, (int)space);
         if (result <= 0) return io->tls->SSL_get_error(ssl, result);
+        rp_tls_end_quiet(io);
         *moved += (size_t)result;
         // Without bytes of a further record another read would cost a system call that finds nothing.
-    } while (*moved < count && io->tls->SSL_has_pending(ssl));
+    } while (*moved < count && rp_tls_has_unread(io, ssl));
     return rp_tls_error_none;
 }
 
@@ -464,8 +579,8 @@ static inline int rp_tls_write(rp_tls_io *io, void *ssl, const void *first, size
     int code = rp_tls_error_none;
     *moved = 0;
     rp_tls_forget_errors(io->tls);
-    // A write reads only to complete a handshake.
-    io->receives_left = INT_MAX;
+    // A write reads only to complete a message that has arrived in part, such as a ticket.
+    rp_tls_begin_call(io);
     io->gathers = first_count + second_count > record;
     if (first_count > 0 && first_count < record && second_count > 0) {
         from_first = first_count;
@@ -489,7 +604,7 @@ static inline int rp_tls_write(rp_tls_io *io, void *ssl, const void *first, size
 /// Sends close_notify if the socket accepts it.
 static inline void rp_tls_close(rp_tls_io *io, void *ssl) {
     rp_tls_forget_errors(io->tls);
-    io->receives_left = rp_tls_receive_limit;
+    rp_tls_begin_call(io);
     if (io->tls->SSL_shutdown(ssl) < 0) io->tls->ERR_clear_error();
 }
 

@@ -27,7 +27,7 @@ extension RequestError {
         case .unavailable: .tlsUnavailable
         case .configuration: .invalidRequest(.invalidTLSConfiguration)
         case .certificate(let problem): .certificateRefused(problem)
-        case .alert, .negotiationFailed, .notTLS, .protocolViolation: .tlsFailed
+        case .alert, .negotiationFailed, .notTLS, .protocolViolation, .flood: .tlsFailed
         case .closedInHandshake, .truncated, .system: reason
         }
     }

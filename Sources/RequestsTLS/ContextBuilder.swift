@@ -94,15 +94,9 @@ struct ContextBuilder {
         return list
     }
 
-    /// Checks that each pin has a host and fingerprints.
-    func check(_ pins: TLSConfiguration.Pins) throws(TLSError) {
-        for pin in pins.pins {
-            _ = try TLSServerName(pin.host)
-            guard !pin.publicKeys.isEmpty || !pin.certificates.isEmpty else {
-                throw TLSError(
-                    .configuration, "the pin of \(ErrorText.quoted(pin.host)) has no fingerprint; add at least one")
-            }
-        }
+    /// Offers to send the identity when a server requests it after the handshake (RFC 8446 §4.6.2).
+    func offerLaterAuthentication() {
+        tls.SSL_CTX_set_post_handshake_auth(object, 1)
     }
 
     /// Keeps the sessions of a client in ``TLSSessionCache`` only.

@@ -13,6 +13,8 @@ package final class TLSContext: Sendable {
     /// The sessions of a client.
     package let sessions: TLSSessionCache
     private let native = Lock<SharedPointer?>(nil)
+    /// The current time in seconds since 1970.
+    let now: @Sendable () -> Int
 
     enum Role: Sendable {
         case client(Client)
@@ -45,10 +47,12 @@ package final class TLSContext: Sendable {
     ///   - systemTrust: The places of the system's certificates.
     ///   - library: The library to use.
     ///   - maximumSessions: The greatest number of sessions to keep for resumption; 0 resumes none.
+    ///   - now: The current time in seconds since 1970, which decides how long a session can be resumed.
     package init(
         client configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, library: TLSLibrary = .shared,
-        maximumSessions: Int = 256
+        maximumSessions: Int = 256, now: @escaping @Sendable () -> Int = { time(nil) }
     ) {
+        self.now = now
         role = .client(Client(configuration, systemTrust))
         self.library = library
         // A session without verification contains no verified certificate, so a resumed connection would have an
@@ -59,6 +63,7 @@ package final class TLSContext: Sendable {
     /// Creates the context of servers with `configuration`.
     package init(server configuration: TLSServerConfiguration, library: TLSLibrary = .shared) {
         role = .server(configuration)
+        now = { 0 }
         self.library = library
         sessions = TLSSessionCache(limit: 0)
     }
@@ -137,10 +142,15 @@ package final class TLSContext: Sendable {
         case .client(let client):
             let configuration = client.configuration
             builder.setMinimum(configuration.minimumVersion)
-            try builder.check(configuration.pins)
+            if let problem = configuration.pins.problem(withServerName: configuration.serverName) {
+                throw TLSError(.configuration, problem)
+            }
             try builder.setProtocols(configuration.applicationProtocols)
             if configuration.trust.isVerifying { try builder.trust(configuration.trust, client.systemTrust) }
-            if let identity = configuration.identity { try builder.use(identity) }
+            if let identity = configuration.identity {
+                try builder.use(identity)
+                builder.offerLaterAuthentication()
+            }
             if sessions.limit > 0 { builder.keepSessions() }
         case .server(let configuration):
             try builder.apply(configuration, Unmanaged.passUnretained(self).toOpaque())

@@ -42,6 +42,8 @@ extension TLSError {
         case notTLS
         /// The peer violated the protocol.
         case protocolViolation
+        /// The peer sent many records without data, or too much in the handshake.
+        case flood
         /// The peer closed the connection during the handshake.
         case closedInHandshake
         /// The peer closed the connection without close_notify, so that data may be missing.
@@ -69,7 +71,7 @@ extension TLSError {
         case .unavailable, .configuration, .certificate, .negotiationFailed, .notTLS: true
         // An internal error of the peer, or a user who cancelled there.
         case .alert(let number): ![80, 90].contains(number)
-        case .protocolViolation, .closedInHandshake, .truncated, .system: false
+        case .protocolViolation, .flood, .closedInHandshake, .truncated, .system: false
         }
     }
 }

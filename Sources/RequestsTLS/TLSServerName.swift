@@ -2,56 +2,22 @@ import Requests
 
 /// The name of a server as it is verified and sent (RFC 6066 §3, RFC 9525 §6).
 package struct TLSServerName: Sendable {
+    private let name: CertificateName
+
     /// The name in lower case without a trailing dot, or the address without brackets and zone.
-    package let text: String
+    package var text: String { name.text }
     /// Whether this is an IP address, which is compared with the addresses of a certificate, and not sent.
-    package let isAddress: Bool
+    package var isAddress: Bool { name.isAddress }
 
     /// Creates the name of a server.
     ///
-    /// - Parameter host: A DNS name in ASCII, with or without a trailing dot; or an IPv4 or IPv6 address, the latter
-    ///   with or without brackets and zone.
+    /// - Parameter host: A DNS name in ASCII, or an IP address, as for ``CertificateName``.
     /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if it is neither.
     package init(_ host: String) throws(TLSError) {
-        if IPAddressText.isIPv4(host[...]) {
-            text = host
-            isAddress = true
-            return
-        }
-        if host.containsByte(":"),
-            let canonical = IPAddressText.canonicalIPv6(Self.withoutBracketsAndZone(host)[...])
-        {
-            text = canonical
-            isAddress = true
-            return
-        }
-        var bytes = Array(host.utf8)
-        if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
-        // OpenSSL accepts every certificate for an empty name, and any subdomain for one that begins with a dot.
-        let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard bytes.count <= 253, labels.allSatisfy(Self.isLabel) else {
+        guard let name = CertificateName(host) else {
             let shown = ErrorText.quoted(host, limit: 100)
             throw TLSError(.configuration, "invalid server name \(shown): use a DNS name in ASCII or an IP address")
         }
-        text = String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
-        isAddress = false
-    }
-
-    private static func isLabel(_ label: ArraySlice<UInt8>) -> Bool {
-        (1...63).contains(label.count)
-            && label.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
-    }
-
-    private static func withoutBracketsAndZone(_ host: String) -> String {
-        var bytes = host.utf8[...]
-        if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") { bytes = bytes.dropFirst().dropLast() }
-        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self)
+        self.name = name
     }
 }

@@ -3,9 +3,9 @@ import CRequestsPOSIX
 
 /// The sessions that connections of one ``TLSContext`` can resume.
 ///
-/// A session is found only by the connections with its key, and each is returned once: a ticket that is used twice
-/// would let observers link the connections (RFC 8446 §C.4). Trust, identity and pins belong to the context, so a
-/// session cannot reach a connection with others.
+/// A session is found only by the connections with its key, and while the verification of the chain is valid. Each is
+/// returned once: a ticket that is used twice would let observers link the connections (RFC 8446 §C.4). Trust, identity
+/// and pins belong to the context, so a session cannot reach a connection with others.
 package final class TLSSessionCache: Sendable {
     /// The greatest number of sessions.
     package let limit: Int
@@ -55,11 +55,16 @@ package final class TLSSessionCache: Sendable {
         }
     }
 
-    /// Removes and returns the newest session of `key`; nil if there is none.
-    func take(_ key: TLSSessionKey) -> TLSSession? {
+    /// Removes and returns the newest session of `key` that may be resumed at `now`, in seconds since 1970; nil if there
+    /// is none.
+    func take(_ key: TLSSessionKey, at now: Int) -> TLSSession? {
         guard limit > 0 else { return nil }
         return state.withLock { state in
-            state.entries.lastIndex { $0.key == key }.map { state.entries.remove(at: $0).session }
+            while let newest = state.entries.lastIndex(where: { $0.key == key }) {
+                let session = state.entries.remove(at: newest).session
+                if session.validity.contains(now) { return session }
+            }
+            return nil
         }
     }
 }
@@ -101,9 +106,12 @@ package struct TLSSessionKey: Hashable, Sendable {
 final class TLSSession: Sendable {
     private let pointer: SharedPointer
     private let library: LoadedTLS
+    /// The seconds since 1970 in which the session may be resumed: OpenSSL verifies nothing then.
+    let validity: Range<Int>
 
     /// Creates the owner of a reference to `session`.
-    init(adopting session: UnsafeMutableRawPointer, _ library: LoadedTLS) {
+    init(adopting session: UnsafeMutableRawPointer, _ library: LoadedTLS, valid validity: Range<Int>) {
+        self.validity = validity
         pointer = SharedPointer(address: session)
         self.library = library
     }

@@ -12,8 +12,7 @@ extension TLSStream {
     /// Keeps a session that the server has issued, and returns 1: its reference is ours then.
     static func keep(_ owner: UnsafeMutableRawPointer?, _ session: UnsafeMutableRawPointer?) -> Int32 {
         guard let stream = stream(owner), let session else { return 0 }
-        let adopted = TLSSession(adopting: session, stream.library)
-        if stream.library.tls.pointee.SSL_SESSION_is_resumable(session) == 1 { stream.keep(adopted) }
+        stream.keep(session)
         return 1
     }
 
@@ -25,7 +24,7 @@ extension TLSStream {
             try transport.receive(into: UnsafeMutableRawBufferPointer(start: bytes, count: count))
         }
         // This call ends here too, as if it had reached its own limit.
-        if transport.hasUnreportedBytes { stream.io.pointee.receives_left = 0 }
+        if rp_tls_would_block(count) == 1, transport.directionsToReceive.isEmpty { stream.io.pointee.receives_left = 0 }
         return count
     }
 
@@ -85,10 +84,20 @@ extension TLSStream {
             tls.X509_STORE_CTX_set_error(verification, applicationRefuses)
             return false
         }
+        let chain = tls.X509_STORE_CTX_get0_chain(verification)
         if serverName == nil {
-            clientChain = library.certificates(in: tls.X509_STORE_CTX_get0_chain(verification)).map(library.summary)
+            clientChain = library.certificates(in: chain).map(library.summary)
+        } else if context.sessions.limit > 0 {
+            validity = validity(of: chain)
         }
         return true
+    }
+
+    /// Returns the time in which a verification of `chain` may be relied on: one day, while no certificate expires.
+    private func validity(of chain: UnsafeRawPointer?) -> Range<Int> {
+        let now = context.now(), day = 86_400
+        let ends = library.certificates(in: chain, limit: .max).map { library.expiry(of: $0) }
+        return now..<max(now, ends.reduce(now + day, min))
     }
 
     /// Returns the failure if the host has pins, and the chain contains none of them.
@@ -182,16 +191,32 @@ extension LoadedTLS {
     /// (RFC 9525 §6.3).
     static var nameFlags: UInt32 { 0x20 | 0x4 }
 
+    /// X509_CHECK_FLAG_NO_WILDCARDS: names are compared literally.
+    private static var literalNames: UInt32 { 0x2 }
+
     /// Sets the name that a client sends and verifies; returns whether there was memory.
     func expect(_ name: TLSServerName, on ssl: UnsafeMutableRawPointer) -> Bool {
         let parameters = tls.pointee.SSL_get0_param(ssl)
+        // The wildcards of OpenSSL match no label with an underscore, which hosts have nevertheless. For such a host, the
+        // name and the one wildcard that applies to it are expected literally.
+        let wildcard = name.isAddress || !name.text.containsByte("_") ? nil : Self.wildcard(for: name.text)
         // Set here as well: not every version inherits them from the context without a name.
-        tls.pointee.X509_VERIFY_PARAM_set_hostflags(parameters, Self.nameFlags)
+        tls.pointee.X509_VERIFY_PARAM_set_hostflags(
+            parameters, wildcard == nil ? Self.nameFlags : Self.nameFlags | Self.literalNames)
         if name.isAddress { return tls.pointee.X509_VERIFY_PARAM_set1_ip_asc(parameters, name.text) == 1 }
         let setServerName: Int32 = 55, hostName = 0
         let isSent = name.text.withCString { text in
             tls.pointee.SSL_ctrl(ssl, setServerName, hostName, UnsafeMutableRawPointer(mutating: text)) == 1
         }
-        return isSent && tls.pointee.X509_VERIFY_PARAM_set1_host(parameters, name.text, name.text.utf8.count) == 1
+        guard isSent, tls.pointee.X509_VERIFY_PARAM_set1_host(parameters, name.text, name.text.utf8.count) == 1 else {
+            return false
+        }
+        return wildcard.map { tls.pointee.X509_VERIFY_PARAM_add1_host(parameters, $0, $0.utf8.count) == 1 } ?? true
+    }
+
+    /// Returns the wildcard that replaces the first label of `name`; nil if fewer than two labels follow.
+    private static func wildcard(for name: String) -> String? {
+        let parent = name.utf8.drop { $0 != UInt8(ascii: ".") }
+        return parent.dropFirst().contains(UInt8(ascii: ".")) ? "*" + String(decoding: parent, as: UTF8.self) : nil
     }
 }

@@ -11,7 +11,7 @@ extension TLSStream {
         let pending: Interest = isPending ? .writing : .none
         switch code {
         case rp_tls_error_none: return nil
-        case rp_tls_error_want_read: return pending.union(.reading)
+        case rp_tls_error_want_read: return io.pointee.receives_left == 0 ? Interest.none : pending.union(.reading)
         case rp_tls_error_want_write: return .writing
         case rp_tls_error_close_notify: throw fail(closedError(isHandshake: isHandshake))
         default: throw failure(after: code, isHandshake: isHandshake)
@@ -33,6 +33,7 @@ extension TLSStream {
         let reason = library.reason(of: error)
         let texts = library.takeErrors()
         if let refusal { return fail(refusal) }
+        if io.pointee.is_flooded != 0 { return fail(floodError(isHandshake: isHandshake)) }
         // The texts of 1.1.1 and 3 differ when a connection ends early, so our own flags decide. They are of no account
         // after a violation of the protocol: then only the alert may have failed.
         let unexpectedEnd = 294
@@ -51,6 +52,17 @@ extension TLSStream {
         }
         return TLSError(
             .truncated, "the peer closed the connection without close_notify; data may be missing", information)
+    }
+
+    private func floodError(isHandshake: Bool) -> TLSError {
+        let (records, bytes) =
+            isHandshake
+            ? (rp_tls_handshake_record_limit, rp_tls_handshake_byte_limit)
+            : (rp_tls_quiet_record_limit, rp_tls_quiet_byte_limit)
+        let limit = "more than \(records) records or \(bytes >> 10) KiB"
+        let detail =
+            isHandshake ? "the peer sent \(limit) in the TLS handshake" : "the peer sent \(limit) of TLS without data"
+        return TLSError(.flood, detail, information)
     }
 
     func systemError(_ operation: SystemError.StaticOperation, _ code: Int32) -> TLSError {

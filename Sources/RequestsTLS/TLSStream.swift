@@ -9,6 +9,9 @@ package enum TLSTransferResult: Equatable, Sendable {
     /// The peer has ended its data with close_notify; only reads return this.
     case end
     /// The transfer continues when one of the directions is ready.
+    ///
+    /// Empty directions mean that the call has ended for the amount of its work, and that bytes may have arrived which
+    /// no wait reports: then call again, after a check of the time limits.
     case needs(Interest)
 }
 
@@ -51,12 +54,17 @@ package final class TLSStream {
     var failure: TLSError?
     /// The certificate that was refused, until the handshake fails.
     var refusal: TLSError?
+    /// The seconds since 1970 in which the verification of the server is valid; nil before it.
+    ///
+    /// A session inherits it from the connection that created it, so that resumptions in a row do not extend it.
+    var validity: Range<Int>?
     /// The verified chain of the client of a server.
     var clientChain: [TLSConfiguration.Certificate] = []
     /// The bytes of a write whose records have not been sent completely.
     private var acceptedBytes = 0
-    /// Whether the last receive of a stream above this one reached its limit (``TLSTransport/hasUnreportedBytes``).
-    package var hasUnreportedBytes = false
+    /// The directions that the last receive and the last send of a stream above this one wait for (``TLSTransport``).
+    package internal(set) var directionsToReceive = Interest.reading
+    package internal(set) var directionsToSend = Interest.writing
     /// Whether records of a write have been made that has not returned their bytes yet; the peer may have some of them.
     package var hasPartialWrite: Bool { acceptedBytes > 0 }
 
@@ -141,6 +149,11 @@ package final class TLSStream {
         }
     }
 
+    /// The directions that a send over the carrier waits for.
+    private var carrierDirectionsToSend: Interest {
+        if case .transport(let transport) = carrier { transport.directionsToSend } else { .writing }
+    }
+
     /// Connects the callbacks of OpenSSL to this object, which outlives the SSL.
     private func connect() {
         io.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
@@ -158,7 +171,8 @@ package final class TLSStream {
         } else {
             library.tls.pointee.SSL_set_connect_state(ssl)
             // A session that the library refuses leads to a full handshake.
-            if let sessionKey, let session = context.sessions.take(sessionKey) {
+            if let sessionKey, let session = context.sessions.take(sessionKey, at: context.now()) {
+                validity = session.validity
                 _ = library.tls.pointee.SSL_set_session(ssl, session.address)
             }
         }
@@ -171,6 +185,7 @@ package final class TLSStream {
             tls.SSL_free(ssl)
         }
         free(io.pointee.pending)
+        free(io.pointee.kept)
         io.deallocate()
     }
 }
@@ -180,8 +195,8 @@ package final class TLSStream {
 extension TLSStream {
     /// Continues the handshake.
     ///
-    /// - Returns: The directions to wait for, or nil if the handshake is complete. Empty ones mean that bytes may have
-    ///   arrived that no wait reports: then call again, after a check of the time limits.
+    /// - Returns: The directions to wait for, as in ``TLSTransferResult/needs(_:)``, or nil if the handshake is
+    ///   complete.
     /// - Throws: ``TLSError``; nothing of the application's data has been sent.
     package func handshake() throws(TLSError) -> Interest? {
         try begin()
@@ -191,13 +206,12 @@ extension TLSStream {
             _ = try? flush()
             let code = rp_tls_handshake(io, ssl)
             if let interest = try interest(of: code, isHandshake: true) {
-                if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return Interest.none }
-                if io.pointee.send_error != 0 { _ = try flush() }
+                if io.pointee.send_error != 0, !interest.isEmpty { _ = try flush() }
                 return interest
             }
             try completeHandshake()
         }
-        return try flush() ? nil : .writing
+        return try flush() ? nil : carrierDirectionsToSend
     }
 
     private func completeHandshake() throws(TLSError) {
@@ -205,13 +219,16 @@ extension TLSStream {
         if serverName != nil { try checkApplicationProtocol() }
         // TLS 1.2 sends no new ticket when a session is resumed; this one remains usable.
         guard isResumed, !isTLS13, let session = library.tls.pointee.SSL_get1_session(ssl) else { return }
-        keep(TLSSession(adopting: session, library))
+        keep(session)
     }
 
-    /// Keeps a session of a verified peer.
-    func keep(_ session: TLSSession) {
+    /// Keeps a session of a verified peer; its reference is ours.
+    func keep(_ session: UnsafeMutableRawPointer) {
+        let session = TLSSession(adopting: session, library, valid: validity ?? 0..<0)
         // A resumed connection verifies nothing again, so only a verified session may be resumed.
-        guard let sessionKey, library.tls.pointee.SSL_get_verify_result(ssl) == 0 else { return }
+        guard let sessionKey, !session.validity.isEmpty, library.tls.pointee.SSL_get_verify_result(ssl) == 0,
+            library.tls.pointee.SSL_SESSION_is_resumable(session.address) == 1
+        else { return }
         context.sessions.insert(session, for: sessionKey)
     }
 }
@@ -223,15 +240,13 @@ extension TLSStream {
     ///
     /// Wait only after `.needs`: OpenSSL may keep bytes that the socket no longer has.
     ///
-    /// The result is `.bytes(0)` for an empty buffer, and if the peer has sent many records without data: then call
-    /// again, after a check of the time limits, because bytes may have arrived that no wait reports.
-    ///
     /// - Parameters:
     ///   - buffer: The memory to fill.
     ///   - mayBlock: Whether the first system call may block the thread, as the socket itself limits
     ///     (`Channel.readInPlace`).
-    /// - Returns: The number of bytes, the end of the data, or the directions to wait for.
-    /// - Throws: ``TLSError``; ``TLSError/Problem/truncated`` if the peer closed the connection without close_notify.
+    /// - Returns: The number of bytes, 0 only for an empty buffer; the end of the data; or the directions to wait for.
+    /// - Throws: ``TLSError``; ``TLSError/Problem/truncated`` if the peer closed the connection without close_notify,
+    ///   ``TLSError/Problem/flood`` if it has sent many records without data.
     package func read(
         into buffer: UnsafeMutableRawBufferPointer, mayBlock: Bool = false
     ) throws(TLSError) -> TLSTransferResult {
@@ -250,7 +265,6 @@ extension TLSStream {
                 hasEnded = true
                 return .end
             }
-            if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return .bytes(0) }
             return .needs(try interest(of: code, isHandshake: false) ?? .reading)
         }
         // The data is delivered first; the next call throws.
@@ -275,14 +289,14 @@ extension TLSStream {
         guard first.count > 0 || second.count > 0 else { return .bytes(0) }
         // Not left to SSL_write, which would send data before the application protocol is checked.
         if !isEstablished, let interest = try handshake() { return .needs(interest) }
-        guard try flush() else { return .needs(.writing) }
+        guard try flush() else { return .needs(carrierDirectionsToSend) }
         if acceptedBytes == 0 {
             var count = 0
             let code = rp_tls_write(io, ssl, first.baseAddress, first.count, second.baseAddress, second.count, &count)
             acceptedBytes = count
             let interest = try interest(of: code, isHandshake: false)
             // Pending records are sent before new ones.
-            guard try flush() else { return .needs(.writing) }
+            guard try flush() else { return .needs(carrierDirectionsToSend) }
             if count == 0 { return .needs(interest ?? .writing) }
         }
         let count = acceptedBytes
@@ -304,8 +318,8 @@ extension TLSStream {
     package func liveness() -> Socket.Liveness {
         guard !hasEnded, (try? begin()) != nil else { return .closed }
         defer { library.leave() }
-        // Checking the socket is sufficient if OpenSSL has read no more than it has returned.
-        if case .channel(let channel) = carrier, library.tls.pointee.SSL_has_pending(ssl) == 0,
+        // Checking the socket is sufficient if no more has been received than OpenSSL has returned.
+        if case .channel(let channel) = carrier, rp_tls_has_unread(io, ssl) == 0,
             channel.socket.liveness() == .idle
         {
             return .idle
@@ -316,7 +330,8 @@ extension TLSStream {
             return switch result {
             case .bytes: .strayBytes
             case .end: .closed
-            case .needs: .idle
+            // Bytes remain that no wait of the next exchange would report.
+            case .needs(let directions): directions.isEmpty ? .strayBytes : .idle
             }
         } catch {
             return .closed

@@ -14,13 +14,19 @@ package protocol TLSTransport: AnyObject {
     /// Whether the transport itself has bytes that the socket has not accepted yet.
     var hasPendingBytes: Bool { get }
 
-    /// Whether the last receive ended although the transport may have more bytes, which no wait reports.
-    var hasUnreportedBytes: Bool { get }
+    /// The directions that the last receive waits for; empty ones as in ``TLSTransferResult/needs(_:)``.
+    var directionsToReceive: Interest { get }
+
+    /// The directions that the last send waits for; empty ones as in ``TLSTransferResult/needs(_:)``.
+    var directionsToSend: Interest { get }
 }
 
 extension TLSTransport {
-    /// False: a receive ends only when there are no bytes.
-    package var hasUnreportedBytes: Bool { false }
+    /// A socket receives when it can be read.
+    package var directionsToReceive: Interest { .reading }
+
+    /// A socket sends when it can be written.
+    package var directionsToSend: Interest { .writing }
 }
 
 extension Channel: TLSTransport {
@@ -46,9 +52,8 @@ extension TLSStream: TLSTransport {
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         do throws(TLSError) {
             let result = try read(into: buffer)
-            // Many records without data: see `TLSStream.read(into:mayBlock:)`.
-            hasUnreportedBytes = result == .bytes(0) && !buffer.isEmpty
-            return hasUnreportedBytes ? .wouldBlock : result.transfer
+            if case .needs(let directions) = result { directionsToReceive = directions }
+            return result.transfer
         } catch {
             throw error.systemError
         }
@@ -57,10 +62,9 @@ extension TLSStream: TLSTransport {
     /// Sends as many bytes as are accepted, without waiting.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
         do throws(TLSError) {
-            return switch try write(bytes) {
-            case .bytes(let count): .bytes(count)
-            case .end, .needs: .wouldBlock
-            }
+            let result = try write(bytes)
+            if case .needs(let directions) = result { directionsToSend = directions }
+            return result.transfer
         } catch {
             throw error.systemError
         }

@@ -162,6 +162,7 @@ extension ServerConnection {
                 needed = directions.direction
                 // A client that always sends could make the wait return each time.
                 if deadline != .distantFuture, deadline.hasPassed { throw ConnectionEnd.closed }
+                if directions.isEmpty { continue }
                 guard try wait(for: .reading, by: deadline) else { throw ConnectionEnd.closed }
             }
             needed = nil
@@ -185,7 +186,10 @@ extension ServerConnection {
 
     private func obtain(into buffer: UnsafeMutableRawBufferPointer) throws -> TransferResult {
         guard let secured else { return try socket.receive(into: buffer) }
-        return result(try secured.read(into: buffer))
+        var received = try secured.read(into: buffer)
+        // The call has ended for the amount of its work; TLS limits how often that can follow in a row.
+        while received == .needs(.none) { received = try secured.read(into: buffer) }
+        return result(received)
     }
 
     private func result(_ result: TLSTransferResult) -> TransferResult {

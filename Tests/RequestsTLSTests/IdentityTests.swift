@@ -36,6 +36,38 @@ struct TLSIdentityTests {
         #expect(try Peers.connected(server(version)) { $0.identity = bare }.serverError != nil)
     }
 
+    @Test(
+        "a server of TLS 1.3 may request the certificate after the handshake; without an identity it cannot",
+        .rows("S-30"), arguments: [true, false])
+    func afterTheHandshake(hasIdentity: Bool) throws {
+        let request = try #require(
+            NativeFunctions.find("SSL_verify_client_post_handshake", as: NativeFunctions.OfSSL.self))
+        let handshake = try #require(NativeFunctions.find("SSL_do_handshake", as: NativeFunctions.OfSSL.self))
+        let setMode = try #require(NativeFunctions.find("SSL_set_verify", as: NativeFunctions.SetVerify.self))
+        var server = try server(0x0304)
+        server.requiresClientCertificate = false
+        let identity = try client(authority.key).identity()
+        var peers = try Peers(
+            TLSSupport.client(
+                TLSConfiguration(
+                    trust: .certificates(authority.root.pem), identity: hasIdentity ? identity : nil)),
+            TLSSupport.server(server))
+        // SSL_VERIFY_PEER, _FAIL_IF_NO_PEER_CERT and _POST_HANDSHAKE.
+        setMode(peers.server.ssl, 0x1 | 0x2 | 0x8, nil)
+        peers.connect()
+        try #require(peers.areConnected)
+        try peers.exchange()
+        #expect(peers.server.information.certificates.isEmpty)
+        // The client has announced the extension only with an identity.
+        try #require(request(peers.server.ssl) == (hasIdentity ? 1 : 0))
+        guard hasIdentity else { return }
+        try #require(handshake(peers.server.ssl) == 1)
+        // The client reads the request with the first exchange, and the server its certificate with the second.
+        try peers.exchange()
+        try peers.exchange()
+        #expect(peers.server.information.certificates.first?.names == ["client"])
+    }
+
     @Test("a missing or unacceptable client certificate is an alert, in TLS 1.3 with the first read (S-30)")
     func missing() throws {
         let old = try Peers.connected(server(0x0303))

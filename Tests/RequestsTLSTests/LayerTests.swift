@@ -89,7 +89,7 @@ struct TLSLayerTests {
         _ = try inner.write([UInt8](repeating: 1, count: 1000), to: inner.server)
         var result = try inner.read(inner.client)
         pauses = 0
-        while result == .bytes(0) {
+        while result == .needs(.none) {
             pauses += 1
             result = try inner.read(inner.client)
         }

@@ -1,5 +1,6 @@
 import Requests
 import RequestsTLS
+import TestSupport
 import Testing
 
 @Suite("TLS: names", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
@@ -30,6 +31,18 @@ struct TLSNameTests {
         ])
     func refusedWildcards(host: String, name: String) throws {
         #expect(try !isAccepted(host, [.dns(name)]))
+    }
+
+    @Test("a wildcard matches a label with an underscore", .rows("S-13", "S-14"))
+    func underscores() throws {
+        #expect(try isAccepted("x_y.a.test", [.dns("other.test"), .dns("*.a.test")]))
+        #expect(try isAccepted("_X.a.test", [.dns("*.A.test")]) && isAccepted("a.x_y.test", [.dns("*.x_y.test")]))
+        #expect(try isAccepted("x_y.a.test", [.dns("x_y.a.test")]) && isAccepted("x_y.test", [.dns("x_y.test")]))
+        #expect(try !isAccepted("z.x_y.a.test", [.dns("*.a.test")]) && !isAccepted("x_y.a.test", [.dns("*.b.test")]))
+        #expect(try !isAccepted("x_y.test", [.dns("*.test")]) && !isAccepted("x_y", [.dns("*")]))
+        for name in ["x-y.a.test", "x*.a.test", "*y.a.test", "*.*.test", "a.test", "*", "*.test", "xay.a.test"] {
+            #expect(try !isAccepted("x_y.a.test", [.dns(name)]), "\(name)")
+        }
     }
 
     @Test("an IP address must be among the addresses of the certificate (S-15)")

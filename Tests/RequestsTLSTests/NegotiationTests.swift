@@ -1,5 +1,6 @@
 import Requests
 import RequestsTLS
+import TestSupport
 import Testing
 
 @Suite("TLS: versions, ciphers and protocols", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))

@@ -1,5 +1,6 @@
 import Requests
 import RequestsTLS
+import TestSupport
 import Testing
 
 @Suite("TLS: pins", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
@@ -93,6 +94,84 @@ struct TLSPinTests {
             let context = TLSSupport.client(TLSConfiguration(trust: .insecureSkipsVerification, pins: [pin]))
             let error = #expect(throws: TLSError.self) { try context.prepare() }
             #expect(error?.problem == .configuration)
+        }
+    }
+
+    /// Spellings of hosts, with the one text that is compared; nil for a host that can match nothing.
+    static let spellings: [(host: String, canonical: String?)] = [
+        ("::1", "::1"), ("[::1]", "::1"), ("0::1", "::1"), ("::0001", "::1"), ("[0:0:0:0:0:0:0:1]", "::1"),
+        ("::0.0.0.1", "::1"), ("[::1%lo]", "::1"), ("::1%25lo", "::1"),
+        ("FE80::A", "fe80::a"), ("fe80:0::000a%eth0", "fe80::a"), ("[FE80::a%25eth0]", "fe80::a"),
+        ("::ffff:127.0.0.1", "::ffff:127.0.0.1"), ("[::FFFF:7F00:1]", "::ffff:127.0.0.1"),
+        ("127.0.0.1", "127.0.0.1"), ("a.test", "a.test"), ("A.Test.", "a.test"), ("x_y.a.test", "x_y.a.test"),
+        ("xn--bcher-kva.test", "xn--bcher-kva.test"), ("XN--BCHER-KVA.test.", "xn--bcher-kva.test"),
+        ("", nil), (".", nil), (".a.test", nil), ("a..test", nil), ("*.a.test", nil), ("*", nil),
+        ("a.test:443", nil), ("https://a.test", nil), ("a.test/", nil), (" a.test", nil), ("a.test\0", nil),
+        ("b\u{FC}cher.test", nil), ("a\u{301}.test", nil), ("\u{212A}.test", nil),
+        ("127.1", nil), ("0127.0.0.1", nil), ("127.0.0.1.", nil), ("2130706433", nil), ("0x7f.0.0.1", nil),
+        ("256.0.0.1", nil), ("[127.0.0.1]", nil), ("127.0.0.1%lo", nil), ("[a.test]", nil), ("::1::", nil),
+        ("[::1", nil), ("::1]", nil), ("%lo", nil), ("a.test%lo", nil),
+    ]
+
+    @Test(
+        "every spelling of a host is enforced, or refused before anything is sent", .rows("R-63"), arguments: spellings)
+    func oneForm(host: String, canonical: String?) throws {
+        let pins: TLSConfiguration.Pins = [.host(host, publicKeys: [other])]
+        let context = TLSSupport.client(TLSConfiguration(trust: .insecureSkipsVerification, pins: pins))
+        #expect(pins.pins(for: host).count == (canonical == nil ? 0 : 1))
+        guard let canonical else {
+            let error = #expect(throws: TLSError.self) { try context.prepare() }
+            #expect(error?.problem == .configuration)
+            #expect(error?.detail.contains("use a DNS name in ASCII or an IP address") == true)
+            return
+        }
+        try context.prepare()
+        #expect(CertificateName(host)?.text == canonical)
+        for (spelling, name) in Self.spellings where name == canonical {
+            #expect(pins.pins(for: spelling).count == 1, "\(spelling)")
+            #expect(try TLSServerName(spelling).text == canonical)
+        }
+        for (spelling, name) in Self.spellings where name != canonical && name?.hasSuffix("." + canonical) != true {
+            #expect(pins.pins(for: spelling).isEmpty, "\(spelling)")
+        }
+    }
+
+    @Test("pins of addresses are enforced for every spelling on a connection", .rows("R-63"))
+    func addresses() throws {
+        let loopback6: [UInt8] = Array(repeating: 0, count: 15) + [1]
+        let leaf = try authority.leaf("a") { $0.names = [.address(loopback6), .address([127, 0, 0, 1])] }
+        let server = TLSServerConfiguration(identity: try leaf.identity())
+        for pinned in ["::1", "[::1]", "0::1", "::0001", "[::1%lo]"] {
+            for host in ["::1", "[::1]", "[::1%25lo]", "127.0.0.1"] {
+                let error = try Peers.connected(server, host: host) {
+                    $0.pins = [.host(pinned, publicKeys: [other])]
+                }.clientError
+                let expected: TLSError.Problem? = host == "127.0.0.1" ? nil : .certificate(.notPinned)
+                #expect(error?.problem == expected, "\(pinned) \(host)")
+            }
+        }
+    }
+
+    @Test("a pin that does not include the server name of the configuration is refused", .rows("R-63"))
+    func otherServerName() throws {
+        for (pinned, isEnforced) in [
+            ("a.test", true), ("api.a.test", true), ("b.test", false), ("x.api.a.test", false),
+        ] {
+            let context = TLSSupport.client(
+                TLSConfiguration(
+                    trust: .insecureSkipsVerification, serverName: "API.a.test",
+                    pins: [
+                        .host(pinned, publicKeys: [other])
+                    ]))
+            if isEnforced {
+                try context.prepare()
+            } else {
+                let error = #expect(throws: TLSError.self) { try context.prepare() }
+                #expect(error?.problem == .configuration)
+                #expect(
+                    error?.detail == "the pin of “\(pinned)” applies to no server, because serverName is “API.a.test”; "
+                        + "pin that name")
+            }
         }
     }
 

@@ -172,27 +172,6 @@ struct TLSRecordTests {
         #expect(error?.problem == .protocolViolation, "\(String(describing: error))")
     }
 
-    @Test("a flood of key updates does not hold a read (S-44)")
-    func keyUpdateFlood() throws {
-        let update = try #require(NativeFunctions.find("SSL_key_update", as: NativeFunctions.OfSSLAndNumber.self))
-        let handshake = try #require(NativeFunctions.find("SSL_do_handshake", as: NativeFunctions.OfSSL.self))
-        var (peers, near, _) = try Peers.inMemory(authority)
-        peers.connect()
-        try peers.exchange()
-        let count = 1000
-        for _ in 0..<count { try #require(update(peers.server.ssl, 0) == 1 && handshake(peers.server.ssl) == 1) }
-        _ = try Array("data".utf8).withUnsafeBytes { try peers.server.write($0) }
-        near.longestReceive = 30
-        var pauses = 0
-        var result = try peers.read(peers.client)
-        while result == .bytes(0) {
-            pauses += 1
-            result = try peers.read(peers.client)
-        }
-        #expect(result == .bytes(4))
-        #expect(pauses >= count / 64)
-    }
-
     @Test("sending to a peer that has closed the connection is an error, and not SIGPIPE (S-48)")
     func reset() throws {
         var peers: Peers? = try connected()

@@ -1,5 +1,8 @@
+import CRequestsPOSIX
 import Requests
 import RequestsTLS
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite("TLS: resumption", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
@@ -97,6 +100,68 @@ struct TLSSessionTests {
         let other = try server(version)
         #expect(try !connects(client, other, key()))
         #expect(try connects(client, other, key()))
+    }
+
+    /// A time in seconds since 1970, which a test moves.
+    final class Clock: Sendable {
+        private let seconds: Atomic<Int>
+        init(_ seconds: Int) { self.seconds = Atomic(seconds) }
+        var now: Int { seconds.load(ordering: .relaxed) }
+        func move(by change: Int) { seconds.wrappingAdd(change, ordering: .relaxed) }
+    }
+
+    static let day = 86_400
+
+    @Test(
+        "resumptions in a row do not extend the day since the last full handshake", .rows("S-35"),
+        arguments: [0x0303, 0x0304])
+    func oneDay(version: Int) throws {
+        let clock = Clock(time(nil))
+        let client = TLSSupport.client(
+            TLSConfiguration(trust: .certificates(authority.root.pem)), now: { clock.now })
+        let server = try server(version)
+        for _ in 0..<2 {
+            #expect(try !connects(client, server, key()))
+            for _ in 0..<23 {
+                clock.move(by: Self.day / 24)
+                #expect(try connects(client, server, key()))
+            }
+            clock.move(by: Self.day / 24)
+        }
+        // A clock that was set back proves nothing.
+        #expect(try !connects(client, server, key()))
+        clock.move(by: -1)
+        #expect(try !connects(client, server, key()))
+    }
+
+    @Test(
+        "a session is not resumed when a certificate of the verified chain has expired", .rows("S-35", "S-4"),
+        arguments: [0x0303, 0x0304], [true, false])
+    func expiry(version: Int, isOfLeaf: Bool) throws {
+        // Of 2098-01-01; the other certificates expire in 2099.
+        let end = "20980101000000Z", now = 4_039_372_800 - 3600
+        var maker = CertificateMaker.authority("Intermediate")
+        if !isOfLeaf { maker.notAfter = end }
+        let intermediate = try maker.make(CertificateKey(.p256), signedBy: authority.root)
+        let leaf = try authority.leaf(signedBy: intermediate) { if isOfLeaf { $0.notAfter = end } }
+        var configuration = TLSServerConfiguration(identity: try leaf.identity(with: [intermediate]))
+        configuration.versions = version...version
+        let server = TLSSupport.server(configuration)
+        let clock = Clock(now)
+        let checks = SharedCounter()
+        var settings = TLSConfiguration(trust: .certificates(authority.root.pem))
+        settings.serverCheck = { _, _ in checks.add() }
+        let client = TLSSupport.client(settings, now: { clock.now })
+        #expect(try !connects(client, server, key()))
+        clock.move(by: 1800)
+        #expect(try connects(client, server, key()) && checks.value == 1)
+        clock.move(by: 1790)
+        #expect(try connects(client, server, key()))
+        clock.move(by: 10)
+        // The chain is verified anew, here with the clock of the system.
+        #expect(try !connects(client, server, key()) && checks.value == 2)
+        #expect(client.sessions.count == 0)
+        #expect(try !connects(client, server, key()))
     }
 
     @Test("the number of sessions is limited, for each key as well")

@@ -15,10 +15,12 @@ enum TLSSupport {
 
 extension TLSSupport {
     static func client(
-        _ configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, maximumSessions: Int = 256
+        _ configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, maximumSessions: Int = 256,
+        now: @escaping @Sendable () -> Int = { time(nil) }
     ) -> TLSContext {
         TLSContext(
-            client: configuration, systemTrust: systemTrust, library: library, maximumSessions: maximumSessions)
+            client: configuration, systemTrust: systemTrust, library: library, maximumSessions: maximumSessions,
+            now: now)
     }
 
     static func server(_ configuration: TLSServerConfiguration) -> TLSContext {

@@ -73,8 +73,6 @@ extension ByteStream {
     ) throws(StreamError) -> TransferResult {
         do throws(TLSError) {
             switch try secured.read(into: buffer, mayBlock: mayBlock) {
-            // Records without data: bytes may have arrived that no wait reports, so only the limits are checked.
-            case .bytes(0) where !buffer.isEmpty: directionsToRead = .none
             case .bytes(let count):
                 directionsToRead = .reading
                 return .bytes(count)
@@ -111,7 +109,9 @@ extension ByteStream {
     ) throws(StreamError) -> TransferResult {
         do throws(TLSError) {
             switch try secured.write(first, second) {
-            case .bytes(let count): return .bytes(count)
+            case .bytes(let count):
+                directionsToWrite = .writing
+                return .bytes(count)
             case .end: return .end
             case .needs(let directions):
                 directionsToWrite = directions
@@ -145,6 +145,7 @@ extension ByteStream {
     func directions(for wanted: Interest) -> Interest {
         if secured == nil { return wanted }
         if wanted.contains(.reading), directionsToRead.isEmpty { return .none }
+        if wanted.contains(.writing), directionsToWrite.isEmpty { return .none }
         var directions = Interest.none
         if wanted.contains(.reading) { directions.formUnion(directionsToRead) }
         if wanted.contains(.writing) { directions.formUnion(directionsToWrite) }

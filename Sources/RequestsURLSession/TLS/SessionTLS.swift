@@ -46,9 +46,11 @@ package struct SessionTLS: Sendable {
                 anchors += try Self.certificates(in: Self.content(of: path), "the file \(ErrorText.quoted(path))")
             }
         }
-        for pin in configuration.pins.pins { try Self.check(pin) }
-        if let name = configuration.serverName, !Self.isHost(name) {
+        if let name = configuration.serverName, CertificateName(name) == nil {
             throw Self.invalid("invalid server name \(ErrorText.quoted(name, limit: 100)); use a DNS name in ASCII")
+        }
+        if let problem = configuration.pins.problem(withServerName: configuration.serverName) {
+            throw Self.invalid(problem)
         }
         isVerifying = configuration.trust.isVerifying
         self.trustsSystem = trustsSystem
@@ -184,24 +186,6 @@ extension SessionTLS {
         var found: [Data] = []
         while let value = reader.next() { found.append(Data(value.encoded)) }
         return reader.remaining.isEmpty ? found : nil
-    }
-
-    private static func check(_ pin: TLSConfiguration.Pin) throws(RequestError) {
-        guard isHost(pin.host) else {
-            throw invalid("invalid host of a pin \(ErrorText.quoted(pin.host, limit: 100)); use a DNS name in ASCII")
-        }
-        guard !pin.publicKeys.isEmpty || !pin.certificates.isEmpty else {
-            throw invalid("the pin of \(ErrorText.quoted(pin.host)) has no fingerprint; add at least one")
-        }
-    }
-
-    /// Whether `text` can be a host: labels of printable ASCII, or an IPv6 address.
-    private static func isHost(_ text: String) -> Bool {
-        if IPAddressText.canonicalIPv6(text[...]) != nil { return true }
-        var bytes = Array(text.utf8)
-        if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
-        let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return labels.allSatisfy { (1...63).contains($0.count) && $0.allSatisfy { (0x21...0x7E).contains($0) } }
     }
 }
 

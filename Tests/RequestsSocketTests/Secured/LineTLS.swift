@@ -1,6 +1,7 @@
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import TestSupport
 
 /// The TLS of one connection of a scripted peer, which only the thread of its script uses.
 final class LineTLS: @unchecked Sendable {  // one thread, as above
@@ -48,6 +49,15 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
         return needed
     }
 
+    /// Sends a KeyUpdate of TLS 1.3, to which the client must respond with one; the next send sends what is pending.
+    func updateKeys() {
+        guard let stream,
+            let update = NativeFunctions.find("SSL_key_update", as: NativeFunctions.OfSSLAndNumber.self),
+            let handshake = NativeFunctions.find("SSL_do_handshake", as: NativeFunctions.OfSSL.self)
+        else { return }
+        if update(stream.ssl, 1) == 1 { _ = handshake(stream.ssl) }
+    }
+
     /// Sends close_notify.
     func end() { stream?.shutdown() }
 
@@ -58,7 +68,9 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
 
     func receive(into buffer: UnsafeMutableRawBufferPointer, from socket: borrowing Socket) throws -> TransferResult {
         guard let stream else { return try socket.receive(into: buffer) }
-        return result(try stream.read(into: buffer))
+        var received = try stream.read(into: buffer)
+        while received == .needs(.none) { received = try stream.read(into: buffer) }
+        return result(received)
     }
 
     private func result(_ result: TLSTransferResult) -> TransferResult {

@@ -27,19 +27,19 @@ extension TLSConfiguration {
 
         /// Returns the pins that apply to `host`; empty if there are none.
         ///
-        /// - Parameter host: The name of a host in ASCII, in any case, or an IP address.
+        /// - Parameter host: The name of a host or an IP address, in any of the forms of ``CertificateName``.
         /// - Returns: All pins with the longest name that applies.
         package func pins(for host: String) -> [Pin] {
-            let host = Pin.normalized(host)
-            let matching = pins.filter { $0.applies(toNormalized: host) }
-            let longest = matching.map { Pin.normalized($0.host).utf8.count }.max()
-            return matching.filter { Pin.normalized($0.host).utf8.count == longest }
+            guard let name = CertificateName(host) else { return [] }
+            let matching = pins.filter { $0.applies(to: name) }
+            let longest = matching.compactMap { CertificateName($0.host)?.text.utf8.count }.max()
+            return matching.filter { CertificateName($0.host)?.text.utf8.count == longest }
         }
     }
 
     /// The fingerprints for one host and its subdomains.
     public struct Pin: Sendable {
-        /// The name of the host, in any case.
+        /// The name of the host, in any case, or its IP address in any form.
         public let host: String
 
         /// Whether the pin also applies to every subdomain of ``host``.
@@ -54,7 +54,9 @@ extension TLSConfiguration {
         /// Creates a pin, one of whose fingerprints the chain must contain.
         ///
         /// - Parameters:
-        ///   - host: The name of the host. An empty name is an error before anything is sent.
+        ///   - host: The name of the host in ASCII, or its IP address; an IPv6 address with or without brackets, and in
+        ///     any zone. Any other text, such as a wildcard or a URL, is an error before anything is sent, and so is a
+        ///     host that does not include the `serverName` of the configuration, if that is set.
         ///   - includesSubdomains: Whether the pin also applies to subdomains. An IP address has none.
         ///   - publicKeys: Fingerprints of public keys of the server or of an issuer in its verified chain.
         ///   - certificates: Fingerprints of certificates of that chain. A pin without any fingerprint is an error
@@ -72,23 +74,32 @@ extension TLSConfiguration {
 }
 
 extension TLSConfiguration.Pin {
-    /// Returns `host` in lower case and without a trailing dot.
-    static func normalized(_ host: String) -> String {
-        var bytes = host.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
-        if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
-        return String(decoding: bytes, as: UTF8.self)
+    /// Whether the pin applies to the server `name`: the same one, or one below it.
+    fileprivate func applies(to name: CertificateName) -> Bool {
+        guard let pinned = CertificateName(host) else { return false }
+        return pinned == name || includesSubdomains && pinned.contains(name)
     }
+}
 
-    /// Whether the pin applies to a normalized host: the same name, or a subdomain of it.
-    fileprivate func applies(toNormalized candidate: String) -> Bool {
-        let name = Array(Self.normalized(host).utf8)
-        let candidate = Array(candidate.utf8)
-        guard !name.isEmpty, candidate.count >= name.count, candidate.suffix(name.count).elementsEqual(name) else {
-            return false
+extension TLSConfiguration.Pins {
+    /// Checks that every pin has a fingerprint and can match a server.
+    ///
+    /// - Parameter serverName: The name that all certificates must have; nil for that of the host.
+    /// - Returns: The problem of a pin in plain words; nil if all can be enforced.
+    package func problem(withServerName serverName: String?) -> String? {
+        for pin in pins {
+            let host = ErrorText.quoted(pin.host, limit: 100)
+            if CertificateName(pin.host) == nil {
+                return "invalid host \(host) of a pin: use a DNS name in ASCII or an IP address"
+            }
+            if pin.publicKeys.isEmpty, pin.certificates.isEmpty {
+                return "the pin of \(host) has no fingerprint; add at least one"
+            }
+            if let serverName, let name = CertificateName(serverName), !pin.applies(to: name) {
+                return "the pin of \(host) applies to no server, because serverName is "
+                    + "\(ErrorText.quoted(serverName, limit: 100)); pin that name"
+            }
         }
-        if candidate.count == name.count { return true }
-        // An address has no subdomains: `1.10.0.0.1` is not a host below `10.0.0.1`.
-        let isName = candidate.contains { !(0x30...0x39).contains($0) && $0 != UInt8(ascii: ".") }
-        return includesSubdomains && isName && candidate[candidate.count - name.count - 1] == UInt8(ascii: ".")
+        return nil
     }
 }
