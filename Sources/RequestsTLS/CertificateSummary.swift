@@ -67,7 +67,7 @@ extension LoadedTLS {
         return "\(Int(parts.tm_year) + 1900)-\(twoDigits(parts.tm_mon + 1))-\(twoDigits(parts.tm_mday))"
     }
 
-    /// Returns the time until which a certificate is valid, in seconds since 1970; the distant past if it is unreadable.
+    /// Returns the time until which a certificate is valid, in seconds since 1970; `Int.min` if it is unreadable.
     func expiry(of certificate: UnsafeRawPointer) -> Int {
         var parts = tm()
         guard let time = tls.pointee.X509_get0_notAfter(certificate), tls.pointee.ASN1_TIME_to_tm(time, &parts) == 1

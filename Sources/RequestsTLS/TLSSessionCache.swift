@@ -55,8 +55,8 @@ package final class TLSSessionCache: Sendable {
         }
     }
 
-    /// Removes and returns the newest session of `key` that may be resumed at `now`, in seconds since 1970; nil if there
-    /// is none.
+    /// Removes and returns the newest session of `key` that may be resumed at `now`, in seconds since 1970; nil if none
+    /// is left.
     func take(_ key: TLSSessionKey, at now: Int) -> TLSSession? {
         guard limit > 0 else { return nil }
         return state.withLock { state in

@@ -197,7 +197,7 @@ extension LoadedTLS {
     /// Sets the name that a client sends and verifies; returns whether there was memory.
     func expect(_ name: TLSServerName, on ssl: UnsafeMutableRawPointer) -> Bool {
         let parameters = tls.pointee.SSL_get0_param(ssl)
-        // The wildcards of OpenSSL match no label with an underscore, which hosts have nevertheless. For such a host, the
+        // The wildcards of OpenSSL match no label with an underscore, which hosts may have. For such a host, the
         // name and the one wildcard that applies to it are expected literally.
         let wildcard = name.isAddress || !name.text.containsByte("_") ? nil : Self.wildcard(for: name.text)
         // Set here as well: not every version inherits them from the context without a name.

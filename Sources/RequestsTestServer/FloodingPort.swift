@@ -10,7 +10,8 @@ import RequestsPOSIX
 /// ```swift
 /// try await withTLSFloodPort { port in
 ///     await #expect(throws: RequestError.self) {
-///         try await executor.execute(PreparedRequest(target: TargetURI("https://127.0.0.1:\(port)/")))
+///         let target = try TargetURI("https://127.0.0.1:\(port)/")
+///         _ = try await executor.execute(PreparedRequest(target: target))
 ///     }
 /// }
 /// ```

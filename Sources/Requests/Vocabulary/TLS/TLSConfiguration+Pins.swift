@@ -75,31 +75,8 @@ extension TLSConfiguration {
 
 extension TLSConfiguration.Pin {
     /// Whether the pin applies to the server `name`: the same one, or one below it.
-    fileprivate func applies(to name: CertificateName) -> Bool {
+    func applies(to name: CertificateName) -> Bool {
         guard let pinned = CertificateName(host) else { return false }
         return pinned == name || includesSubdomains && pinned.contains(name)
-    }
-}
-
-extension TLSConfiguration.Pins {
-    /// Checks that every pin has a fingerprint and can match a server.
-    ///
-    /// - Parameter serverName: The name that all certificates must have; nil for that of the host.
-    /// - Returns: The problem of a pin in plain words; nil if all can be enforced.
-    package func problem(withServerName serverName: String?) -> String? {
-        for pin in pins {
-            let host = ErrorText.quoted(pin.host, limit: 100)
-            if CertificateName(pin.host) == nil {
-                return "invalid host \(host) of a pin: use a DNS name in ASCII or an IP address"
-            }
-            if pin.publicKeys.isEmpty, pin.certificates.isEmpty {
-                return "the pin of \(host) has no fingerprint; add at least one"
-            }
-            if let serverName, let name = CertificateName(serverName), !pin.applies(to: name) {
-                return "the pin of \(host) applies to no server, because serverName is "
-                    + "\(ErrorText.quoted(serverName, limit: 100)); pin that name"
-            }
-        }
-        return nil
     }
 }

@@ -1,0 +1,22 @@
+extension TLSConfiguration.Pins {
+    /// Checks that every pin has a fingerprint and can match a server.
+    ///
+    /// - Parameter serverName: The name that all certificates must have; nil for that of the host.
+    /// - Returns: The problem of a pin in plain words; nil if all can be enforced.
+    package func problem(withServerName serverName: String?) -> String? {
+        for pin in pins {
+            let host = ErrorText.quoted(pin.host, limit: 100)
+            if CertificateName(pin.host) == nil {
+                return "invalid host \(host) of a pin: use a DNS name in ASCII or an IP address"
+            }
+            if pin.publicKeys.isEmpty, pin.certificates.isEmpty {
+                return "the pin of \(host) has no fingerprint; add at least one"
+            }
+            if let serverName, let name = CertificateName(serverName), !pin.applies(to: name) {
+                return "the pin of \(host) applies to no server, because serverName is "
+                    + "\(ErrorText.quoted(serverName, limit: 100)); pin that name"
+            }
+        }
+        return nil
+    }
+}
