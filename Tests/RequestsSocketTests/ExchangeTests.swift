@@ -65,7 +65,7 @@ struct ExchangeTests {
     func turns() throws {
         let request = try PreparedRequest.example(.put, body: .bytes(Data(repeating: 97, count: 100)))
         let accepting = [ScriptedCarrier.Acceptance](repeating: .bytes(2), count: 64)
-        var steps = try ExchangeSteps(request, [.bytes(Self.ok)], accepting: accepting)
+        var steps = try ExchangeSteps(request, [.nothing, .nothing, .bytes(Self.ok)], accepting: accepting)
         try steps.advance()
         #expect(steps.log == ["turn", "turn"] && steps.body == "ok")
     }
@@ -74,7 +74,7 @@ struct ExchangeTests {
     func pieces() throws {
         var counted = try ExchangeSteps(
             .example(.put, body: Self.produced(3)),
-            [.nothing, .nothing, .bytes(Self.ok)])
+            [.nothing, .bytes(Self.ok)])
         try counted.advance(pieces: ["a", "bc", nil])
         #expect(
             counted.log == ["piece", "piece", "piece"] && counted.exchange.carrier.sentText.hasSuffix("\r\n\r\nabc"))

@@ -68,7 +68,7 @@ struct ExchangeWaitTests {
         }
 
         /// Whether an error of the wait contains the head of the response.
-        var hasHead: Bool { self == .collecting || self == .saving }
+        var hasHead: Bool { self == .collecting || self == .saving || self == .receivingPiece }
     }
 
     @Test(

@@ -24,21 +24,17 @@ struct BodyCollection: ~Copyable, Sendable {
         self.isWhole = isWhole
     }
 
-    /// Receives the available bytes, and returns what the transfer needs for more; nil at the end.
-    mutating func receive<C: Carrier & ~Copyable>(
-        from transfer: inout Transfer<C>
-    ) throws(RequestError) -> ExchangeNeed? {
+    /// Receives the available bytes, and returns whether the body has ended.
+    mutating func receive<C: Carrier & ~Copyable>(from transfer: inout Transfer<C>) throws(RequestError) -> Bool {
         while true {
             // More memory is allocated only if more bytes are to come.
-            if body.isFull, try transfer.hasEnded() { return nil }
+            if body.isFull, try transfer.hasEnded() { return true }
             if body.isFull, transfer.carrier.isChunked {
-                guard let count = try transfer.arrivedInChunks() else { return try transfer.needOfResponse() }
+                guard let count = try transfer.arrivedInChunks() else { return false }
                 body.grow(for: count)
             }
-            guard let count = try transfer.receiveBody(into: body.space()) else {
-                return try transfer.needOfResponse()
-            }
-            if count == 0 { return nil }
+            guard let count = try transfer.receiveBody(into: body.space()) else { return false }
+            if count == 0 { return true }
             body.add(count)
             guard !isWhole || body.count <= limit else {
                 throw RequestError(

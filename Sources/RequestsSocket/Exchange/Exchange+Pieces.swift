@@ -9,16 +9,7 @@ extension Exchange where C: ~Copyable {
         let room = min(Self.pieceSize, max(1, transfer.bodyLength ?? Self.pieceSize))
         piece = BodyBuffer(expecting: room, limit: room)
         transfer.resume()
-        stage = .receivingPiece
-    }
-
-    mutating func receivePiece() throws(RequestError) -> ExchangeNeed? {
-        guard let space = piece?.space(), let count = try transfer.receiveBody(into: space) else {
-            return try transfer.needOfResponse()
-        }
-        piece?.add(count)
-        stage = .streaming
-        return nil
+        state.response = .receivingPiece
     }
 
     /// Returns the piece that has arrived; nil at the end of the body.

@@ -1,23 +1,57 @@
 package import Requests
 package import RequestsPOSIX
 
-/// One request and its response, as a state machine that never waits (decision 0031).
+/// The progress of an exchange in both directions: how far the request was sent, and how far the response has arrived.
 ///
-/// ``advance()`` continues as far as possible and returns what the exchange needs next; a driver provides it. It is
-/// tested as tables, over a carrier that is a script.
-package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
-    /// The state of an exchange.
-    enum Stage {
-        /// The request is being sent.
+/// Both progress at the same time (RFC 9112 §9.5). Each cell is what the exchange does next, and what it needs for that:
+///
+/// | upload      | awaited                         | arriving, in five ways    | streaming   | complete           |
+/// |-------------|---------------------------------|---------------------------|-------------|--------------------|
+/// | `sending`   | send; a piece                   | send; a piece             | –           | –                  |
+/// | `paused`    | receive, then send              | receive, then send        | –           | –                  |
+/// | `blocked`   | receive; space or bytes         | receive; space or bytes   | –           | –                  |
+/// | `expecting` | receive; bytes until an instant | –                         | –           | –                  |
+/// | `ended`     | receive; bytes                  | receive; bytes            | nothing     | nothing            |
+/// | `stopped`   | receive; bytes                  | receive; bytes            | nothing     | nothing            |
+/// | `lost`      | a connection                    | –                         | –           | –                  |
+///
+/// | event                                     | upload                             | response                 |
+/// |-------------------------------------------|------------------------------------|--------------------------|
+/// | the carrier accepts no more bytes         | → `blocked`                        |                          |
+/// | a part was sent, or the wait has ended    | → `paused`                         |                          |
+/// | nothing more has arrived                  | `paused` → `sending`               |                          |
+/// | the head was sent, and expects 100        | → `expecting`                      |                          |
+/// | 100 (Continue), or the instant            | `expecting` → `sending`            |                          |
+/// | the last byte was sent                    | → `ended`                          |                          |
+/// | the carrier fails while sending           | → `stopped`                        |                          |
+/// | the final head                            | → `stopped`, unless it has `ended` | → arriving, or streaming |
+/// | a piece is requested; has arrived         |                                    | ↔ `streaming`            |
+/// | the end of the body                       |                                    | → `complete`             |
+/// | a failure before the head; the request    | → `lost`                           |                          |
+/// | can be sent again                         |                                    |                          |
+struct ExchangeState: Sendable {
+    /// The progress of the request.
+    enum Upload: Sendable {
+        /// The next bytes are sent.
         case sending
-        /// The carrier accepted no more of the request; the response may arrive early.
+        /// The response is checked before the next bytes are sent.
+        case paused
+        /// The carrier accepts no more bytes now.
         case blocked
         /// The head has been sent; the body follows a 100 (Continue), or the instant (RFC 9110 §10.1.1).
         case expecting(until: Deadline)
-        /// The request has been sent, as far as the carrier accepts it.
-        case receivingHead
+        /// The carrier has accepted the whole request.
+        case ended
+        /// The remainder of the request is never sent.
+        case stopped
         /// The connection was lost, and the request can be sent again.
         case lost
+    }
+
+    /// The progress of the response.
+    enum Response: Sendable {
+        /// The head of the final response has not arrived.
+        case awaited
         /// The body is being collected.
         case collecting
         /// The body of a redirect is being read until the instant, only so that the carrier can be used again.
@@ -26,18 +60,40 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         case saving
         /// The end of an empty streamed body is being read.
         case ending
-        /// The caller has the response, and reads its body in pieces.
-        case streaming
         /// A piece of a streamed body is being received.
         case receivingPiece
-        /// The response is complete.
+        /// The caller has the response, and reads its body in pieces.
+        case streaming
+        /// The response has ended.
         case complete
     }
 
+    var upload = Upload.sending
+    var response = Response.awaited
+
+    /// Whether more of the request is to be sent.
+    var isUploading: Bool {
+        switch upload {
+        case .sending, .paused, .blocked: true
+        case .expecting, .ended, .stopped, .lost: false
+        }
+    }
+
+    /// Whether the whole request was sent.
+    var hasSentRequest: Bool { if case .ended = upload { true } else { false } }
+}
+
+/// One request and its response, as a state machine that never waits (decision 0031).
+///
+/// ``advance()`` continues as far as possible and returns what the exchange needs next; a driver provides it. It is
+/// tested as tables, over a carrier that is a script.
+package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     let outgoing: OutgoingRequest
-    var upload: UnsentRequest
-    var stage = Stage.sending
+    /// The part of the request that has not been sent.
+    var unsent: UnsentRequest
+    var state = ExchangeState()
     var transfer: Transfer<C>
+
     /// The time for which the body waits for 100 (Continue), until that wait has begun.
     var continueTimeout: Duration?
     /// Whether the response is received without a wait when the request has been sent.
@@ -64,7 +120,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil,
         receivesAtOnce: Bool
     ) {
-        upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
+        unsent = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics = RawResponse.Metrics(isReusedConnection: isReused)
@@ -79,7 +135,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, tls: TLSConfiguration.Negotiation? = nil,
         receivesAtOnce: Bool
     ) {
-        upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
+        unsent = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics.isReusedConnection = false
@@ -87,7 +143,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         metrics.tls = tls
         metrics.transmissions += 1
         self.receivesAtOnce = receivesAtOnce
-        stage = .sending
+        state = ExchangeState()
     }
 }
 
@@ -96,11 +152,11 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
 extension Exchange where C: ~Copyable {
     /// Continues as far as possible, and returns what the exchange needs next.
     ///
-    /// Returns nil when the response is complete, or its body is to be read in pieces, or a piece has arrived.
+    /// Returns nil when the exchange is complete, or its body is to be read in pieces, or a piece has arrived.
     package mutating func advance() throws(RequestError) -> ExchangeNeed? {
         while true {
             do throws(RequestError) {
-                switch stage {
+                switch state.response {
                 case .complete, .streaming: return nil
                 default: if let need = try step() { return need }
                 }
@@ -111,22 +167,12 @@ extension Exchange where C: ~Copyable {
     }
 
     private mutating func step() throws(RequestError) -> ExchangeNeed? {
-        switch stage {
-        case .sending: return try send()
-        case .blocked: stage = try transfer.hasResponse() ? .receivingHead : .sending
-        case .expecting(let limit): return try expect(until: limit)
-        case .receivingHead:
-            guard try transfer.hasHead() else { return try transfer.needOfResponse() }
-            try beginBody()
-        case .lost: return .connection
-        case .collecting: return try collect()
-        case .draining(let limit): return try drain(until: limit)
-        case .saving: return try save()
-        case .ending: return try receiveEnd()
-        case .receivingPiece: return try receivePiece()
-        case .streaming, .complete: break
+        switch state.upload {
+        case .sending: try send()
+        case .expecting(let limit): try expect(until: limit)
+        case .paused, .blocked, .ended, .stopped: try receive()
+        case .lost: .connection
         }
-        return nil
     }
 
     /// Records that a need is being provided.
@@ -142,8 +188,8 @@ extension Exchange where C: ~Copyable {
         _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
     ) throws(RequestError) {
         let error = outgoing.timeLimits.error(error, until: limit, in: phase)
-        if case .expecting = stage, error.reason == .timedOut(.firstByte) {
-            stage = .sending
+        if case .expecting = state.upload, error.reason == .timedOut(.firstByte) {
+            state.upload = .sending
         } else {
             try fail(error)
         }
@@ -154,8 +200,9 @@ extension Exchange where C: ~Copyable {
     /// - Throws: The error of the exchange, unless it continues.
     @inline(never)  // as above
     package mutating func fail(_ error: RequestError) throws(RequestError) {
-        switch stage {
-        case .sending, .blocked, .expecting, .receivingHead:
+        switch (state.upload, state.response) {
+        case (.lost, _): throw lost?.error(after: error) ?? error
+        case (_, .awaited):
             let lost = LostTransmission(
                 error: error, isReused: metrics.isReusedConnection,
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
@@ -163,222 +210,9 @@ extension Exchange where C: ~Copyable {
             self.lost = lost
             hasMetStaleConnection = lost.isStale
             guard lost.allowsAnother(of: outgoing.request) else { throw lost.finalError }
-            stage = .lost
-        case .lost: throw lost?.error(after: error) ?? error
-        case .draining where !error.endsCall: finish(.bytes(collection.take()?.take() ?? Data()))
-        case .collecting, .draining, .saving:
-            throw error.adding(response: transfer.head, body: collection.take()?.take())
-        case .ending, .streaming, .receivingPiece, .complete: throw error
+            state.upload = .lost
+        case (_, .draining) where !error.endsCall: finish(.bytes(collection.take()?.take() ?? Data()))
+        default: throw error.adding(response: transfer.head, body: collection.take()?.take())
         }
-    }
-}
-
-// MARK: Sending
-
-extension Exchange where C: ~Copyable {
-    private mutating func send() throws(RequestError) -> ExchangeNeed? {
-        while true {
-            while upload.hasParts {
-                if transfer.isBudgetSpent { return .turn }
-                let sending = transfer.send(upload.head, upload.body, from: upload.offset)
-                guard case .bytes(let count) = sending else { return try stopSending(sending) }
-                upload.advance(count)
-            }
-            if let time = continueTimeout.take() {
-                stage = .expecting(until: .after(time))
-                return nil
-            }
-            if upload.isLast { return try awaitResponse() }
-            if upload.hasBegunBody, try transfer.hasResponse() { return endSending() }
-            switch try upload.prepare() {
-            case .parts: continue
-            case .piece: return .piece
-            case .file(let file, let position, let count):
-                if transfer.isBudgetSpent { return .turn }
-                switch transfer.send(file.reader, from: position, count: count) {
-                case nil: try upload.advanceFile(nil)
-                case .bytes(let sent)?: try upload.advanceFile(sent)
-                case let sending?: return try stopSending(sending)
-                }
-            }
-        }
-    }
-
-    private mutating func stopSending(_ sending: Transfer<C>.Sending) throws(RequestError) -> ExchangeNeed? {
-        guard case .full = sending else { return endSending() }
-        if try transfer.hasResponse() { return endSending() }
-        stage = .blocked
-        return transfer.needOfSpace()
-    }
-
-    /// Ends sending early: the final response has arrived, or the carrier accepts no more.
-    private mutating func endSending() -> ExchangeNeed? {
-        stage = .receivingHead
-        return nil
-    }
-
-    private mutating func awaitResponse() throws(RequestError) -> ExchangeNeed? {
-        stage = .receivingHead
-        let now = Deadline.now
-        metrics.stamps.requestSent = outgoing.timeLimits.stamp(at: now)
-        return receivesAtOnce ? nil : try transfer.needOfResponse(at: now)
-    }
-
-    @inline(__always)  // a call would copy the exchange, as below
-    var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
-
-    /// Makes `piece` the next one of a produced body; nil ends the body.
-    @inline(never)  // as above
-    package mutating func offer(_ piece: Data?) throws(RequestError) {
-        do throws(RequestError) {
-            try upload.receive(piece)
-        } catch {
-            try fail(error)
-        }
-    }
-
-    /// Waits after the head until the server requests the body; without a body, the final response comes instead.
-    private mutating func expect(until limit: Deadline) throws(RequestError) -> ExchangeNeed? {
-        if try transfer.hasHead() {
-            stage = .receivingHead
-        } else if transfer.hasContinued {
-            stage = .sending
-        } else {
-            return transfer.isBudgetSpent ? .turn : .event(.reading, until: limit, in: .firstByte)
-        }
-        return nil
-    }
-}
-
-// MARK: Delivering
-
-extension Exchange where C: ~Copyable {
-    /// Records the arrival of the head, and finishes the exchange if the whole body has arrived with it.
-    private mutating func beginBody() throws(RequestError) {
-        metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
-        if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
-        metrics.isHTTP10 = transfer.isHTTP10
-        if case .collected(let limit) = outgoing.request.delivery, let body = try transfer.wholeBody(upTo: limit) {
-            return finish(.bytes(body))
-        }
-        try chooseDelivery()
-    }
-
-    /// Chooses the delivery of a body that did not arrive whole with the head, or is not collected.
-    @inline(never)  // keeps the copy of the head out of the path of small responses
-    private mutating func chooseDelivery() throws(RequestError) {
-        guard let head = transfer.head else { return }
-        let request = outgoing.request
-        let length = transfer.bodyLength
-        if let drain = request.drain(of: head) {
-            guard canBeReused(within: drain.limit) else { return finish(.bytes(Data())) }
-            stage = .draining(until: .after(drain.timeout))
-            collection = try BodyCollection(expecting: length, limit: drain.limit, isWhole: false)
-            return
-        }
-        switch request.delivery {
-        case .collected where request.permitsEncodedStream && head.header.contains(.contentEncoding), .streamed:
-            // An empty body is read to its end at once, so that the connection is returned without a further read.
-            stage = length == 0 ? .ending : .streaming
-        case .collected(let limit):
-            stage = .collecting
-            collection = try BodyCollection(expecting: length, limit: limit)
-        case .file(let path) where head.status.isSuccess:
-            stage = .saving
-            download = try FileDownload(to: path, expecting: length)
-        case .file:
-            stage = .collecting
-            collection = try BodyCollection(
-                expecting: length, limit: ResponseBody.Delivery.errorBodyLimit, isWhole: false)
-        }
-    }
-
-    /// Whether the carrier can carry another request once at most `limit` bytes of the body have been read.
-    private func canBeReused(within limit: Int) -> Bool {
-        guard transfer.carrier.persists, isUploadComplete else { return false }
-        return transfer.bodyLength.map { $0 <= limit } ?? (limit > 0)
-    }
-
-    private mutating func finish(_ body: ResponseBody) {
-        self.body = body
-        stage = .complete
-    }
-
-    private mutating func collect() throws(RequestError) -> ExchangeNeed? {
-        if let need = try collection?.receive(from: &transfer) { return need }
-        finish(.bytes(collection.take()?.take() ?? Data()))
-        return nil
-    }
-
-    private mutating func drain(until limit: Deadline) throws(RequestError) -> ExchangeNeed? {
-        if let need = try collection?.receive(from: &transfer), !limit.hasPassed { return need.ending(by: limit) }
-        finish(.bytes(collection.take()?.take() ?? Data()))
-        return nil
-    }
-
-    private mutating func save() throws(RequestError) -> ExchangeNeed? {
-        if let need = try download?.receive(from: &transfer) { return need }
-        try download.take()?.finish()
-        if case .file(let path) = outgoing.request.delivery { finish(.file(path: path)) }
-        return nil
-    }
-
-    private mutating func receiveEnd() throws(RequestError) -> ExchangeNeed? {
-        let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-        guard try transfer.receiveBody(into: nothing) != nil else { return try transfer.needOfResponse() }
-        finish(.stream(ResponseStream(Data())))
-        return nil
-    }
-}
-
-// MARK: The response
-
-extension Exchange where C: ~Copyable {
-    /// The carrier, for tests.
-    package var carrier: C {
-        _read { yield transfer.carrier }
-    }
-
-    /// Returns the response; its body is empty if ``isStreaming``.
-    @inline(__always)  // a call would copy the exchange, 1.4 KB
-    package func response() -> RawResponse {
-        RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
-    }
-
-    /// Returns the response of a complete exchange, whose parts are moved out of it (decision 0052).
-    @inline(__always)  // as above
-    package mutating func takeResponse() -> RawResponse {
-        if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
-        // Swapped, because an assignment would copy them.
-        var (body, metrics) = (ResponseBody.bytes(Data()), RawResponse.Metrics())
-        swap(&body, &self.body)
-        swap(&metrics, &self.metrics)
-        let head = transfer.takeHead() ?? head
-        return RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics)
-    }
-
-    package var head: ResponseHead {
-        transfer.head ?? ResponseHead(status: 0, header: .empty, target: outgoing.request.target)
-    }
-
-    /// Whether the body is to be read in pieces.
-    package var isStreaming: Bool {
-        if case .streaming = stage { true } else { false }
-    }
-
-    /// Whether the response has ended, and the carrier can carry another request.
-    @inline(__always)  // as above
-    package var isCarrierReusable: Bool {
-        transfer.isAtEnd && transfer.carrier.persists && isUploadComplete && transfer.carrier.unread == 0
-    }
-
-    /// The trailer fields; nil until the body has ended.
-    package var trailers: Header? { transfer.isAtEnd ? transfer.trailers : nil }
-
-    /// The measurements so far.
-    package var measurements: RawResponse.Metrics {
-        var metrics = metrics
-        if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
-        return metrics
     }
 }

@@ -16,15 +16,11 @@ struct FileDownload: ~Copyable, Sendable {
         piece = PieceMemory(min(256 << 10, max(1, expected ?? .max)))
     }
 
-    /// Receives and writes the available bytes, and returns what the transfer needs for more; nil at the end.
-    mutating func receive<C: Carrier & ~Copyable>(
-        from transfer: inout Transfer<C>
-    ) throws(RequestError) -> ExchangeNeed? {
+    /// Receives and writes the available bytes, and returns whether the body has ended.
+    mutating func receive<C: Carrier & ~Copyable>(from transfer: inout Transfer<C>) throws(RequestError) -> Bool {
         while true {
-            guard let count = try transfer.receiveBody(into: piece.prefix()) else {
-                return try transfer.needOfResponse()
-            }
-            if count == 0 { return nil }
+            guard let count = try transfer.receiveBody(into: piece.prefix()) else { return false }
+            if count == 0 { return true }
             do throws(FileError) {
                 try writer.write(UnsafeRawBufferPointer(piece.prefix(Int64(count))))
             } catch {

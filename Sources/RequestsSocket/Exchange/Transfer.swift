@@ -129,20 +129,6 @@ extension Transfer where C: ~Copyable {
         sendFailure = error
         return .failed
     }
-
-    /// Returns, without waiting, whether the final response has arrived; also true if nothing more can arrive.
-    mutating func hasResponse() throws(RequestError) -> Bool {
-        let result: TransferResult
-        do throws(StreamError) {
-            result = try carrier.receive()
-        } catch {
-            sendFailure = error
-            return true
-        }
-        guard try record(result) else { return false }
-        if case .end = result { return true }
-        return try readHead()
-    }
 }
 
 // MARK: The head of the response

@@ -1,0 +1,107 @@
+import Requests
+import RequestsPOSIX
+
+// How the response is received and delivered.
+extension Exchange where C: ~Copyable {
+    /// Receives the available bytes of the response, and returns what is needed if they do not end its present part.
+    mutating func receive() throws(RequestError) -> ExchangeNeed? {
+        switch state.response {
+        case .awaited:
+            guard try transfer.hasHead() else { break }
+            try beginBody()
+            return nil
+        case .collecting:
+            guard try collection?.receive(from: &transfer) ?? true else { break }
+            finish(.bytes(collection.take()?.take() ?? Data()))
+            return nil
+        case .draining(let limit):
+            let hasEnded = try collection?.receive(from: &transfer) ?? true
+            if !hasEnded, !limit.hasPassed { return try transfer.needOfResponse().ending(by: limit) }
+            finish(.bytes(collection.take()?.take() ?? Data()))
+            return nil
+        case .saving:
+            guard try download?.receive(from: &transfer) ?? true else { break }
+            try download.take()?.finish()
+            if case .file(let path) = outgoing.request.delivery { finish(.file(path: path)) }
+            return nil
+        case .ending:
+            let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+            guard try transfer.receiveBody(into: nothing) != nil else { break }
+            finish(.stream(ResponseStream(Data())))
+            return nil
+        case .receivingPiece:
+            guard let space = piece?.space(), let count = try transfer.receiveBody(into: space) else { break }
+            piece?.add(count)
+            state.response = .streaming
+            return nil
+        case .streaming, .complete: break
+        }
+        return try needOfMore()
+    }
+
+    /// Continues to send, or returns what the exchange needs, because no more of the response has arrived.
+    private mutating func needOfMore() throws(RequestError) -> ExchangeNeed? {
+        switch state.upload {
+        case .sending, .paused:
+            state.upload = .sending
+            return transfer.isBudgetSpent ? .turn : nil
+        case .blocked:
+            state.upload = .paused
+            // Without a budget, nothing was received that may have arrived.
+            return transfer.isBudgetSpent ? .turn : transfer.needOfSpace()
+        case .expecting, .ended, .stopped, .lost: return try transfer.needOfResponse()
+        }
+    }
+
+    /// Records the arrival of the head, and finishes the exchange if the whole body has arrived with it.
+    private mutating func beginBody() throws(RequestError) {
+        if !state.hasSentRequest { state.upload = .stopped }
+        metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
+        if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
+        metrics.isHTTP10 = transfer.isHTTP10
+        if case .collected(let limit) = outgoing.request.delivery, let body = try transfer.wholeBody(upTo: limit) {
+            return finish(.bytes(body))
+        }
+        try chooseDelivery()
+    }
+
+    /// Chooses the delivery of a body that did not arrive whole with the head, or is not collected.
+    @inline(never)  // keeps the copy of the head out of the path of small responses
+    private mutating func chooseDelivery() throws(RequestError) {
+        guard let head = transfer.head else { return }
+        let request = outgoing.request
+        let length = transfer.bodyLength
+        if let drain = request.drain(of: head) {
+            guard canBeReused(within: drain.limit) else { return finish(.bytes(Data())) }
+            state.response = .draining(until: .after(drain.timeout))
+            collection = try BodyCollection(expecting: length, limit: drain.limit, isWhole: false)
+            return
+        }
+        switch request.delivery {
+        case .collected where request.permitsEncodedStream && head.header.contains(.contentEncoding), .streamed:
+            // An empty body is read to its end at once, so that the connection is returned without a further read.
+            state.response = length == 0 ? .ending : .streaming
+        case .collected(let limit):
+            state.response = .collecting
+            collection = try BodyCollection(expecting: length, limit: limit)
+        case .file(let path) where head.status.isSuccess:
+            state.response = .saving
+            download = try FileDownload(to: path, expecting: length)
+        case .file:
+            state.response = .collecting
+            collection = try BodyCollection(
+                expecting: length, limit: ResponseBody.Delivery.errorBodyLimit, isWhole: false)
+        }
+    }
+
+    /// Whether the carrier can carry another request once at most `limit` bytes of the body have been read.
+    private func canBeReused(within limit: Int) -> Bool {
+        guard transfer.carrier.persists, state.hasSentRequest else { return false }
+        return transfer.bodyLength.map { $0 <= limit } ?? (limit > 0)
+    }
+
+    mutating func finish(_ body: ResponseBody) {
+        self.body = body
+        state.response = .complete
+    }
+}

@@ -1,0 +1,52 @@
+package import Requests
+
+// The response, as far as it has arrived.
+extension Exchange where C: ~Copyable {
+    /// The carrier, for tests.
+    package var carrier: C {
+        _read { yield transfer.carrier }
+    }
+
+    /// Returns the response; its body is empty if ``isStreaming``.
+    @inline(__always)  // a call would copy the exchange, 1.4 KB
+    package func response() -> RawResponse {
+        RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
+    }
+
+    /// Returns the response of a complete exchange, whose parts are moved out of it (decision 0052).
+    @inline(__always)  // as above
+    package mutating func takeResponse() -> RawResponse {
+        if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
+        // Swapped, because an assignment would copy them.
+        var (body, metrics) = (ResponseBody.bytes(Data()), RawResponse.Metrics())
+        swap(&body, &self.body)
+        swap(&metrics, &self.metrics)
+        let head = transfer.takeHead() ?? head
+        return RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics)
+    }
+
+    package var head: ResponseHead {
+        transfer.head ?? ResponseHead(status: 0, header: .empty, target: outgoing.request.target)
+    }
+
+    /// Whether the body is to be read in pieces.
+    package var isStreaming: Bool {
+        if case .streaming = state.response { true } else { false }
+    }
+
+    /// Whether the response has ended, and the carrier can carry another request.
+    @inline(__always)  // as above
+    package var isCarrierReusable: Bool {
+        transfer.isAtEnd && transfer.carrier.persists && state.hasSentRequest && transfer.carrier.unread == 0
+    }
+
+    /// The trailer fields; nil until the body has ended.
+    package var trailers: Header? { transfer.isAtEnd ? transfer.trailers : nil }
+
+    /// The measurements so far.
+    package var measurements: RawResponse.Metrics {
+        var metrics = metrics
+        if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
+        return metrics
+    }
+}

@@ -1,0 +1,80 @@
+import Requests
+import RequestsPOSIX
+
+// How the request is sent.
+extension Exchange where C: ~Copyable {
+    /// Sends the next parts of the request.
+    mutating func send() throws(RequestError) -> ExchangeNeed? {
+        if !unsent.hasParts {
+            switch try unsent.prepare() {
+            case .parts: break
+            case .piece: return .piece
+            case .file(let file, let position, let count):
+                switch transfer.send(file.reader, from: position, count: count) {
+                case nil: try unsent.advanceFile(nil)
+                case .bytes(let sent)?: try unsent.advanceFile(sent)
+                case let sending?: return stopSending(sending)
+                }
+            }
+        }
+        while unsent.hasParts {
+            if transfer.isBudgetSpent { return pauseSending() }
+            let sending = transfer.send(unsent.head, unsent.body, from: unsent.offset)
+            guard case .bytes(let count) = sending else { return stopSending(sending) }
+            unsent.advance(count)
+        }
+        if let time = continueTimeout.take() {
+            state.upload = .expecting(until: .after(time))
+        } else if unsent.isLast {
+            return try endSending()
+        } else if unsent.hasBegunBody {
+            return pauseSending()
+        }
+        return nil
+    }
+
+    /// Lets the response progress before more is sent, and other tasks after much work.
+    private mutating func pauseSending() -> ExchangeNeed? {
+        state.upload = .paused
+        return transfer.isBudgetSpent ? .turn : nil
+    }
+
+    /// Records that the carrier accepts no more bytes, now or ever.
+    private mutating func stopSending(_ sending: Transfer<C>.Sending) -> ExchangeNeed? {
+        if case .full = sending {
+            state.upload = .blocked
+        } else {
+            state.upload = .stopped
+        }
+        return nil
+    }
+
+    private mutating func endSending() throws(RequestError) -> ExchangeNeed? {
+        state.upload = .ended
+        let now = Deadline.now
+        metrics.stamps.requestSent = outgoing.timeLimits.stamp(at: now)
+        return receivesAtOnce ? nil : try transfer.needOfResponse(at: now)
+    }
+
+    /// Makes `piece` the next one of a produced body; nil ends the body.
+    @inline(never)  // a call would copy the exchange, 1.4 KB
+    package mutating func offer(_ piece: Data?) throws(RequestError) {
+        do throws(RequestError) {
+            try unsent.receive(piece)
+        } catch {
+            try fail(error)
+        }
+    }
+
+    /// Waits after the head until the server requests the body; without a body, the final response comes instead.
+    mutating func expect(until limit: Deadline) throws(RequestError) -> ExchangeNeed? {
+        if try transfer.hasHead() {
+            state.upload = .stopped
+        } else if transfer.hasContinued {
+            state.upload = .sending
+        } else {
+            return transfer.isBudgetSpent ? .turn : .event(.reading, until: limit, in: .firstByte)
+        }
+        return nil
+    }
+}
