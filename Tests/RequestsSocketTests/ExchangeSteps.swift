@@ -48,8 +48,7 @@ extension ExchangeNeed {
     fileprivate var text: String {
         switch self {
         case .event(let wanted, _, let phase):
-            (wanted.contains(.writing) ? "write or " : "") + (wanted.contains(.reading) ? "read" : "")
-                + " \(phase.timeoutName)"
+            (wanted == .both ? "write or read" : wanted == .writing ? "write" : "read") + " \(phase.timeoutName)"
         case .turn: "turn"
         case .piece: "piece"
         case .connection: "connection"

@@ -43,29 +43,11 @@ struct ExchangeTests {
         #expect(steps.exchange.carrier.sentText == whole.exchange.carrier.sentText)
     }
 
-    @Test("a response that arrives before the end of the request ends sending, and the carrier is not reused")
-    func early() throws {
-        let request = try PreparedRequest.example(.put, body: .bytes(Data("abc".utf8)))
-        var steps = try ExchangeSteps(request, [.nothing, .bytes(Self.ok)], accepting: [.bytes(20), .full])
-        try steps.advance()
-        #expect(steps.log == ["write or read sending"] && steps.body == "ok" && !steps.exchange.isCarrierReusable)
-    }
-
-    @Test("if the carrier fails while sending, a response that arrived is returned, and otherwise the error")
-    func sendFailure() throws {
-        var steps = try ExchangeSteps(.example(), [.bytes(Self.ok)], accepting: [.bytes(5), .failure(104)])
-        try steps.advance()
-        #expect(steps.body == "ok" && !steps.exchange.isCarrierReusable)
-        var lost = try ExchangeSteps(.example(), [.nothing], accepting: [.bytes(5), .failure(104)])
-        let error = #expect(throws: RequestError.self) { try lost.advance() }
-        #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
-    }
-
     @Test("after much work, other tasks have a turn")
     func turns() throws {
         let request = try PreparedRequest.example(.put, body: .bytes(Data(repeating: 97, count: 100)))
         let accepting = [ScriptedCarrier.Acceptance](repeating: .bytes(2), count: 64)
-        var steps = try ExchangeSteps(request, [.nothing, .nothing, .bytes(Self.ok)], accepting: accepting)
+        var steps = try ExchangeSteps(request, [.bytes(Self.ok)], accepting: accepting)
         try steps.advance()
         #expect(steps.log == ["turn", "turn"] && steps.body == "ok")
     }

@@ -46,6 +46,15 @@ public struct RawResponse: Sendable {
         /// repetition and redirect has its length (RFC 9112 §6.1).
         public var isHTTP10: Bool = false
 
+        /// Whether the response ended the exchange before the request was sent to its end.
+        ///
+        /// The server has received at most a part of the request body. It may have responded with a status from 300 on,
+        /// with a final response instead of 100 (Continue), or with a response that ends its connection; any other
+        /// response completes only when the whole body was sent. For a streamed body, see ``ResponseStream/metrics``.
+        ///
+        /// It is false if the executor cannot determine it, as over URLSession.
+        public var isRequestBodyIncomplete: Bool = false
+
         /// The time from the start until the addresses of the host were known.
         ///
         /// It is nil for a reused connection, and if the executor does not measure it, as over URLSession.
@@ -70,7 +79,8 @@ public struct RawResponse: Sendable {
 
         /// The time from the start until the connection had accepted the whole request.
         ///
-        /// It is nil if the response arrived before, and if the executor does not measure it, as over URLSession.
+        /// It is nil if the request was not sent to its end, and if the executor does not measure it, as over
+        /// URLSession. A response may arrive before.
         public var timeToRequestSent: Duration? {
             get { stamps.requestSent.time }
             set { stamps.requestSent = Stamp(newValue) }

@@ -21,6 +21,9 @@ package enum StreamError: Error, Sendable {
         if case .system(let error) = self { error.isNotSupportedByFile } else { false }
     }
 
+    /// Whether the peer has reset the connection below TLS.
+    var isReset: Bool { if case .system(let error) = self { error.isReset } else { false } }
+
     /// Whether the reason has nothing to do with TLS: the connection was closed or reset.
     var isConnectionLoss: Bool {
         switch self {

@@ -9,7 +9,7 @@ extension Exchange where C: ~Copyable {
         let room = min(Self.pieceSize, max(1, transfer.bodyLength ?? Self.pieceSize))
         piece = BodyBuffer(expecting: room, limit: room)
         transfer.resume()
-        state.response = .receivingPiece
+        if case .streaming = state.response { state.response = .receivingPiece }
     }
 
     /// Returns the piece that has arrived; nil at the end of the body.

@@ -21,8 +21,7 @@ extension Exchange where C: ~Copyable {
             return nil
         case .saving:
             guard try download?.receive(from: &transfer) ?? true else { break }
-            try download.take()?.finish()
-            if case .file(let path) = outgoing.request.delivery { finish(.file(path: path)) }
+            finish(.bytes(Data()))
             return nil
         case .ending:
             let nothing = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -32,7 +31,7 @@ extension Exchange where C: ~Copyable {
         case .receivingPiece:
             guard let space = piece?.space(), let count = try transfer.receiveBody(into: space) else { break }
             piece?.add(count)
-            state.response = .streaming
+            if count == 0 { finish(body) } else { state.response = .streaming }
             return nil
         case .streaming, .complete: break
         }
@@ -48,14 +47,15 @@ extension Exchange where C: ~Copyable {
         case .blocked:
             state.upload = .paused
             // Without a budget, nothing was received that may have arrived.
-            return transfer.isBudgetSpent ? .turn : transfer.needOfSpace()
+            return transfer.isBudgetSpent ? .turn : transfer.needOfSpace(or: state.isReceiving ? .reading : .none)
         case .expecting, .ended, .stopped, .lost: return try transfer.needOfResponse()
         }
     }
 
     /// Records the arrival of the head, and finishes the exchange if the whole body has arrived with it.
     private mutating func beginBody() throws(RequestError) {
-        if !state.hasSentRequest { state.upload = .stopped }
+        // A server that refuses the request need not read the remainder (RFC 9110 §15.5.14).
+        if state.isUploading, let head = transfer.head, head.status.code >= 300 { endSendingEarly() }
         metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
         if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
         metrics.isHTTP10 = transfer.isHTTP10
@@ -100,8 +100,40 @@ extension Exchange where C: ~Copyable {
         return transfer.bodyLength.map { $0 <= limit } ?? (limit > 0)
     }
 
+    /// Records the end of the response, which ends sending if it ends the connection (RFC 9112 §9.6).
     mutating func finish(_ body: ResponseBody) {
         self.body = body
         state.response = .complete
+        if state.isUploading, !transfer.carrier.persists { endSendingEarly() }
+    }
+
+    /// Completes the exchange, both directions of which have ended.
+    ///
+    /// - Throws: The failure of the carrier, if the server expected the remainder of the request; an error of the file.
+    @inline(__always)  // a call would copy the exchange
+    mutating func complete() throws(RequestError) {
+        if case .stopped = state.upload { try checkEarlyEnd() }
+        if download != nil { try finishDownload() }
+    }
+
+    @inline(never)  // rare
+    private mutating func checkEarlyEnd() throws(RequestError) {
+        // A success is none for a body that the server did not receive, unless it said that it ends the connection.
+        if let failure = transfer.sendFailure, let head = transfer.head, head.status.code < 300,
+            transfer.carrier.persists
+        {
+            throw .lost(failure)
+        }
+    }
+
+    @inline(never)  // rare
+    private mutating func finishDownload() throws(RequestError) {
+        try download.take()?.finish()
+        if case .file(let path) = outgoing.request.delivery { body = .file(path: path) }
+    }
+
+    /// The collected body of a complete response; nil for a file or a stream.
+    var collected: Data? {
+        if download == nil, case .complete = state.response, case .bytes(let data) = body { data } else { nil }
     }
 }

@@ -44,16 +44,23 @@ extension Exchange where C: ~Copyable {
         if case .full = sending {
             state.upload = .blocked
         } else {
-            state.upload = .stopped
+            endSendingEarly()
         }
         return nil
+    }
+
+    /// Ends sending before the end of the request.
+    mutating func endSendingEarly() {
+        state.upload = .stopped
+        metrics.isRequestBodyIncomplete = true
     }
 
     private mutating func endSending() throws(RequestError) -> ExchangeNeed? {
         state.upload = .ended
         let now = Deadline.now
         metrics.stamps.requestSent = outgoing.timeLimits.stamp(at: now)
-        return receivesAtOnce ? nil : try transfer.needOfResponse(at: now)
+        guard !receivesAtOnce, case .awaited = state.response else { return nil }
+        return try transfer.needOfResponse(at: now)
     }
 
     /// Makes `piece` the next one of a produced body; nil ends the body.
@@ -69,7 +76,7 @@ extension Exchange where C: ~Copyable {
     /// Waits after the head until the server requests the body; without a body, the final response comes instead.
     mutating func expect(until limit: Deadline) throws(RequestError) -> ExchangeNeed? {
         if try transfer.hasHead() {
-            state.upload = .stopped
+            endSendingEarly()
         } else if transfer.hasContinued {
             state.upload = .sending
         } else {

@@ -3,32 +3,39 @@ package import RequestsPOSIX
 
 /// The progress of an exchange in both directions: how far the request was sent, and how far the response has arrived.
 ///
-/// Both progress at the same time (RFC 9112 §9.5). Each cell is what the exchange does next, and what it needs for that:
+/// Both progress at the same time (RFC 9112 §9.5, decision 0057). Each cell is what the exchange does next, and what it
+/// needs for that:
 ///
-/// | upload      | awaited                         | arriving, in five ways    | streaming   | complete           |
-/// |-------------|---------------------------------|---------------------------|-------------|--------------------|
-/// | `sending`   | send; a piece                   | send; a piece             | –           | –                  |
-/// | `paused`    | receive, then send              | receive, then send        | –           | –                  |
-/// | `blocked`   | receive; space or bytes         | receive; space or bytes   | –           | –                  |
-/// | `expecting` | receive; bytes until an instant | –                         | –           | –                  |
-/// | `ended`     | receive; bytes                  | receive; bytes            | nothing     | nothing            |
-/// | `stopped`   | receive; bytes                  | receive; bytes            | nothing     | nothing            |
-/// | `lost`      | a connection                    | –                         | –           | –                  |
+/// | upload      | awaited                         | arriving, in five ways  | streaming   | complete    |
+/// |-------------|---------------------------------|-------------------------|-------------|-------------|
+/// | `sending`   | send; a piece                   | send; a piece           | nothing (1) | send; a piece |
+/// | `paused`    | receive, then send              | receive, then send      | nothing (1) | send        |
+/// | `blocked`   | receive; space or bytes         | receive; space or bytes | nothing (1) | space       |
+/// | `expecting` | receive; bytes until an instant | –                       | –           | –           |
+/// | `ended`     | receive; bytes                  | receive; bytes          | nothing     | nothing     |
+/// | `stopped`   | receive; bytes                  | receive; bytes          | nothing     | nothing (2) |
+/// | `lost`      | a connection                    | –                       | –           | –           |
 ///
-/// | event                                     | upload                             | response                 |
-/// |-------------------------------------------|------------------------------------|--------------------------|
-/// | the carrier accepts no more bytes         | → `blocked`                        |                          |
-/// | a part was sent, or the wait has ended    | → `paused`                         |                          |
-/// | nothing more has arrived                  | `paused` → `sending`               |                          |
-/// | the head was sent, and expects 100        | → `expecting`                      |                          |
-/// | 100 (Continue), or the instant            | `expecting` → `sending`            |                          |
-/// | the last byte was sent                    | → `ended`                          |                          |
-/// | the carrier fails while sending           | → `stopped`                        |                          |
-/// | the final head                            | → `stopped`, unless it has `ended` | → arriving, or streaming |
-/// | a piece is requested; has arrived         |                                    | ↔ `streaming`            |
-/// | the end of the body                       |                                    | → `complete`             |
-/// | a failure before the head; the request    | → `lost`                           |                          |
-/// | can be sent again                         |                                    |                          |
+/// 1. The request continues with the next piece that the caller reads. A body with a source is sent first, as with a
+///    complete response, because the source lives only as long as one run of the driver.
+/// 2. It is an error if the carrier failed, and the server had not refused the remainder: its status is below 300, and
+///    its response does not end the connection.
+///
+/// | event                                              | upload                  | response                 |
+/// |----------------------------------------------------|-------------------------|--------------------------|
+/// | the carrier accepts no more bytes                  | `blocked`               |                          |
+/// | a part was sent, or the wait for space has ended   | `paused`                |                          |
+/// | nothing more has arrived                           | `paused` → `sending`    |                          |
+/// | the head was sent, and expects 100                 | `expecting`             |                          |
+/// | 100 (Continue), or the instant                     | `expecting` → `sending` |                          |
+/// | the last byte was sent                             | `ended`                 |                          |
+/// | the carrier fails while sending                    | `stopped`               |                          |
+/// | a final head, instead of 100 or from 300 on        | `stopped`, if not ended | arriving, or `streaming` |
+/// | another final head                                 |                         | arriving, or `streaming` |
+/// | a piece is requested; a piece has arrived          |                         | arriving; `streaming`    |
+/// | the end of a response that ends the connection     | `stopped`, if not ended | `complete`               |
+/// | the end of another response                        |                         | `complete`               |
+/// | a failure before the head of a repeatable request  | `lost`                  |                          |
 struct ExchangeState: Sendable {
     /// The progress of the request.
     enum Upload: Sendable {
@@ -76,6 +83,14 @@ struct ExchangeState: Sendable {
         switch upload {
         case .sending, .paused, .blocked: true
         case .expecting, .ended, .stopped, .lost: false
+        }
+    }
+
+    /// Whether bytes of the response are expected now.
+    var isReceiving: Bool {
+        switch response {
+        case .awaited, .collecting, .draining, .saving, .ending, .receivingPiece: true
+        case .streaming, .complete: false
         }
     }
 
@@ -142,6 +157,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         metrics.stamps = stamps
         metrics.tls = tls
         metrics.transmissions += 1
+        metrics.isRequestBodyIncomplete = false
         self.receivesAtOnce = receivesAtOnce
         state = ExchangeState()
     }
@@ -157,7 +173,10 @@ extension Exchange where C: ~Copyable {
         while true {
             do throws(RequestError) {
                 switch state.response {
-                case .complete, .streaming: return nil
+                case .complete where !state.isUploading:
+                    try complete()
+                    return nil
+                case .streaming where !state.isUploading || !unsent.isProduced: return nil
                 default: if let need = try step() { return need }
                 }
             } catch {
@@ -212,7 +231,7 @@ extension Exchange where C: ~Copyable {
             guard lost.allowsAnother(of: outgoing.request) else { throw lost.finalError }
             state.upload = .lost
         case (_, .draining) where !error.endsCall: finish(.bytes(collection.take()?.take() ?? Data()))
-        default: throw error.adding(response: transfer.head, body: collection.take()?.take())
+        default: throw error.adding(response: transfer.head, body: collection.take()?.take() ?? collected)
         }
     }
 }

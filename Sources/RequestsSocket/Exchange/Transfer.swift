@@ -214,7 +214,10 @@ extension Transfer where C: ~Copyable {
     /// Records that the peer has closed, which ends a body without a length and truncates any other message.
     private mutating func receiveEnd() throws(RequestError) {
         do throws(WireError) {
-            if case .end(let trailers) = try carrier.receiveEnd() { finish(trailers) }
+            guard case .end(let trailers) = try carrier.receiveEnd() else { return }
+            // A failed send may have taken the error of a reset, which ends no body.
+            if let sendFailure, sendFailure.isReset { throw WireError.truncated(.body) }
+            finish(trailers)
         } catch {
             throw RequestError(error, cause: sendFailure)
         }
@@ -319,9 +322,9 @@ extension Transfer where C: ~Copyable {
     /// Returns the time at which the response was needed, for a wait that begins at once; without one, reads the clock.
     mutating func takeNeeded() -> Deadline { needed.take() ?? .now }
 
-    /// The need of the transfer while the carrier accepts no more: space, or the response.
-    mutating func needOfSpace() -> ExchangeNeed {
-        .event(.both, until: limitOfNextByte(from: .now), in: .sending)
+    /// Returns what the transfer needs while the carrier accepts no more: space, or an event in `other` directions.
+    mutating func needOfSpace(or other: Interest) -> ExchangeNeed {
+        .event(other.union(.writing), until: limitOfNextByte(from: .now), in: .sending)
     }
 
     /// Returns the deadline for the next byte: a wait that ends without one, as records of TLS without data end it,

@@ -75,6 +75,9 @@ struct UnsentRequest: Sendable {
     /// Whether bytes of the parts remain to be sent.
     var hasParts: Bool { offset < head.count + body.count }
 
+    /// Whether the body comes from a source.
+    var isProduced: Bool { if case .pieces = source { true } else { false } }
+
     /// Whether nothing comes after the parts.
     var isLast: Bool {
         switch source {
