@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import RequestsPOSIX
 
 /// An executor that responds in memory, from stubs or from a function, and records its requests.
 ///
@@ -116,6 +117,7 @@ public struct MockExecutor: RequestExecutor {
     private func exchange(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try request.validate()
         try request.checkTimeBeforeSending()
+        try request.checkDelivery()
         let start = ContinuousClock.now
         var progress = ProgressReporter(request.progressHandler)
         let received = try await request.received(reportingTo: &progress)
@@ -156,6 +158,7 @@ extension MockExecutor: ImmediateExecutor {
         do throws(RequestError) {
             try request.validate()
             try request.checkTimeBeforeSending()
+            try request.checkDelivery()
             let found: Stub?
             do throws(UnreadBody) {
                 found = try stubs.stub(for: MatchContext(request))

@@ -1,3 +1,5 @@
+import RequestsPOSIX
+
 /// An executor that sends requests over URLSession: http and https, with the platform's protocols, proxies and trust.
 ///
 /// ```swift
@@ -137,6 +139,7 @@ extension PreparedRequest {
                         + "SocketExecutor connects to IPv6 addresses")
             }
             try checkTime()
+            try checkDelivery()
         } catch {
             throw error.beforeSending()
         }

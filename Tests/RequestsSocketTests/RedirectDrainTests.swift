@@ -87,7 +87,7 @@ struct RedirectDrainTests {
     @Test(
         "an awaited call reads the body if the connection can be kept, and closes it otherwise (R-20, R-25)",
         arguments: RedirectBody.all,
-        [ResponseBody.Delivery.collected(limit: 4), .streamed, .file(path: "/nowhere/there")])
+        [ResponseBody.Delivery.collected(limit: 4), .streamed, .file(path: "/tmp/unused")])
     func inTask(body: RedirectBody, delivery: ResponseBody.Delivery) async throws {
         let peer = try peer(body)
         let executor = SocketExecutor()

@@ -149,24 +149,27 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a download to a missing directory fails with the cause", rows: ["RQ-27"], group: .streaming
-        ) { context in
-            try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
-                let request = try client.request(delivery: .file(path: "/nowhere/there/new"))
-                let error = try await expectFailure(.fileAccessFailed) { try await client.send(request) }
-                try expect(error.underlying != nil || error.detail != nil, "the error has a cause: \(error)")
-            }
-        },
-        Scenario(
-            name: "a download to the path of a directory fails and leaves it unchanged", rows: ["RQ-27"],
+            name: "a download to a path that cannot be written is refused before anything is sent", rows: ["RQ-27"],
             group: .streaming
         ) { context in
             try await withTemporaryDirectory { directory in
+                let kept = "\(directory)/kept"
+                try Data("old".utf8).write(to: URL(filePath: kept))
                 try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
-                    let request = try client.request(delivery: .file(path: directory))
-                    let error = try await expectFailure(.fileAccessFailed) { try await client.send(request) }
-                    try expect("\(error)".contains("is not a regular file"), "the error has a cause: \(error)")
-                    try expect("the directory", try FileManager.default.contentsOfDirectory(atPath: directory), is: [])
+                    for path in ["\(directory)/none/new", directory, "\(directory)/", "\(kept)/new", "/dev/null", ""] {
+                        for method in [HTTPMethod.get, .post] {
+                            let body: RequestBody = method == .post ? .bytes(Data("data".utf8)) : .none
+                            let request = try client.request(method, body: body, delivery: .file(path: path))
+                            let error = try await expectFailure(.fileAccessFailed) { try await client.send(request) }
+                            try expect("\(error)".contains(path), "the error names the path: \(error)")
+                            try expect(!error.mayHaveReachedServer, "nothing was sent to “\(path)”")
+                        }
+                    }
+                    try expect("the requests", client.received.count, is: 0)
+                    try expect("the connections", client.server?.record.acceptedConnections ?? 0, is: 0)
+                    try expect(
+                        "the directory", try FileManager.default.contentsOfDirectory(atPath: directory), is: ["kept"])
+                    try expect("the file", try Data(contentsOf: URL(filePath: kept)), is: Data("old".utf8))
                 }
             }
         },

@@ -149,7 +149,11 @@ extension ContentDecoding {
     ///
     /// This middleware writes files itself, with decoded bytes. It also enforces the limit of a collected body: an
     /// executor that does not stream encoded bodies counts encoded bytes, and receives a limit for those.
-    private func offering(_ request: PreparedRequest, before traits: ExecutorTraits) -> PreparedRequest {
+    private func offering(
+        _ request: PreparedRequest, before traits: ExecutorTraits
+    ) throws(RequestError) -> PreparedRequest {
+        // The next executor does not know the file.
+        try request.checkDelivery()
         let offer = settings.offer
         return switch request.delivery {
         case .collected where traits.contains(.streamsEncodedBodies): request.offering(offer, permittingStream: true)

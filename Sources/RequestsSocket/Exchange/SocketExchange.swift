@@ -29,6 +29,7 @@ struct PlannedExchange: ~Copyable, Sendable {
             let outgoing = try OutgoingRequest(
                 request, through: origin.isForwarded ? origin.proxy : nil, as: transmission, timeLimits)
             try timeLimits.check()
+            try request.checkDelivery()
             self.outgoing = outgoing
             place = PooledOrigin(handle: handle, origin: origin)
             isContinuation = transmission?.isRepetition == true || request.redirectedFrom != nil
