@@ -82,7 +82,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
 
     /// All scenarios.
     public static let all: [Scenario] =
-        bodies + framing + expectations + keepAlive + timeouts + cancellation + faults + redirects + redirectBodies
+        bodies + framing + expectations + earlyResponses + keepAlive + timeouts + cancellation + faults + redirects + redirectBodies
         + badInput + streaming + isolation + descriptions
 
     /// Returns the scenarios that can run with `subject`, and one that checks its deviations.

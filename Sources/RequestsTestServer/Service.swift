@@ -15,6 +15,8 @@ struct Service {
     private var body = Data()
     /// The number of the request in progress in the record.
     private var recordNumber: Int?
+    /// The behavior for the request in progress, if it has a body.
+    private var behavior: TestServer.Behavior?
     /// A target with the authority of the previous requests, so that it is not parsed again.
     private var lastTarget: ServedTarget?
 
@@ -59,7 +61,8 @@ struct Service {
         let recordedLimit = state.recordedBodyLimit
         var number: Int?
         recordNumber = nil
-        defer { recordNumber = number }
+        var behavior: TestServer.Behavior?
+        defer { (recordNumber, self.behavior) = (number, behavior) }
         var (isServed, isComplete) = (false, false)
         var length = 0
         let received: (request: ReceivedRequest, trailers: Header)?
@@ -71,7 +74,16 @@ struct Service {
                     head, isComplete: isComplete, connection: connection.index, index: exchange, tls: negotiation)
                 isServed = head.hasServedBody
                 if let refusal { throw refusal }
-                if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
+                if head.framing != .none {
+                    // Requested once, because it may count its calls.
+                    let chosen = state.behavior(connection.index, exchange)
+                    behavior = chosen
+                    if let early = chosen.earlyResponse {
+                        if let number { state.recordStatus(early.status, of: number) }
+                        return try early.send(over: connection)
+                    }
+                }
+                if head.expectsContinue, (behavior ?? state.behavior(connection.index, exchange)).sendsContinue {
                     try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...])
                 }
             } onBody: { bytes throws(ConnectionEnd) in
@@ -114,7 +126,8 @@ struct Service {
 
     /// Responds to one request; returns false if the connection is to be closed.
     private mutating func respond(to received: ReceivedRequest) throws(ConnectionEnd) -> Bool {
-        let behavior = state.behavior(connection.index, exchange)
+        let behavior = behavior ?? state.behavior(connection.index, exchange)
+        if let early = behavior.earlyResponse, received.framing != .none { return !early.announcesClose }
         var output = output(behaving: behavior)
         if try output.replaceResponse(&input) { return true }
         let request = try state.request(received, body, after: &lastTarget)

@@ -18,6 +18,11 @@ extension TestServer {
         /// Whether a request with `Expect: 100-continue` receives 100 (Continue) before its body is read.
         public var sendsContinue: Bool
 
+        /// The response to a request with a body that is sent before the body is read; nil for none.
+        ///
+        /// The executor that is served is not called for such a request.
+        public var earlyResponse: EarlyResponse?
+
         /// A function that returns the value of the Date field; if it returns nil, the field is not sent, as by a
         /// server without a clock (RFC 9110 §6.6.1).
         ///
@@ -43,6 +48,36 @@ extension TestServer {
 
         /// Returns a behavior with `fault`; nil is a correct response.
         public static func failing(_ fault: Fault?) -> Behavior { Behavior(fault: fault) }
+
+        /// A response that is sent when the head of a request with a body has arrived.
+        ///
+        /// Its body is the text `early`.
+        public struct EarlyResponse: Hashable, Sendable {
+            /// The status of the response.
+            public var status: HTTPStatus
+            /// Whether the response announces the end of the connection, which follows the request.
+            public var announcesClose: Bool
+            /// The way in which the server continues.
+            public var next: Continuation
+
+            /// Creates a response from its parts.
+            public init(_ status: HTTPStatus, announcesClose: Bool = false, next: Continuation = .reads) {
+                self.status = status
+                self.announcesClose = announcesClose
+                self.next = next
+            }
+
+            /// The way in which the server continues after an early response.
+            @nonexhaustive
+            public enum Continuation: Hashable, Sendable, CaseIterable {
+                /// It reads the body to its end.
+                case reads
+                /// It reads nothing until the client closes the connection or the server stops.
+                case stopsReading
+                /// It resets the connection.
+                case resets
+            }
+        }
 
         /// The way in which the end of a body is marked (RFC 9112 §6).
         @nonexhaustive
