@@ -70,7 +70,7 @@ extension Scenario {
 
 /// The result of one exchange whose response is early.
 private struct EarlyOutcome: Sendable {
-    /// The length of the body, which is more than sockets hold that nobody reads.
+    /// The length of the body in bytes, which is more than sockets hold while the server does not read.
     static let size = 8 << 20
 
     /// The status that the server sends.
