@@ -1,6 +1,7 @@
 import Requests
 import Synchronization
 import TestCorpora
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -168,10 +169,48 @@ struct RequestConvertibleTests {
         #expect(try value(.basicAuth(username: "é", password: ":")) == "Basic w6k6Og==")
         #expect(try value(.bearerToken("t")) == "Bearer t")
         #expect(try value(.none) == nil)
-        expectInvalid(.invalidFieldValue) { try request.authenticated(with: .bearerToken("a\r\nb")).prepared() }
+        expectInvalid(.invalidBearerToken) { try request.authenticated(with: .bearerToken("a\r\nb")).prepared() }
         let basic = request.authenticated(with: .basicAuth(username: "user", password: "password"))
         let refused = await #expect(throws: RequestError.self) { try await StubExecutor(401).perform(basic) }
         #expect(refused?.reason == .unacceptableStatus && refused?.status == 401)
+    }
+
+    /// Every way to describe a request with a bearer token.
+    private static func spellings(_ token: String) throws -> [() throws -> PreparedRequest] {
+        var environment = try #require(RequestEnvironment(string: "https://e.com"))
+        environment.authenticationProvider = .bearerToken(token)
+        var fields = environment
+        fields.authenticationProvider = .none
+        fields.header.set(.authorization(bearerToken: token))
+        return [
+            api.head("/x").authenticated(with: .bearerToken(token)).prepared,
+            api.head("/x").setting(headerField: .authorization(bearerToken: token)).prepared,
+            api.head("/x").setting(headerField: .authorization("Bearer \(token)")).prepared,
+            api.head("/x").setting(headerField: Field(name: "authorization", value: "bearer \(token)")).prepared,
+            environment.head("/x").prepared, fields.head("/x").prepared,
+        ]
+    }
+
+    @Test("every spelling of a bearer token accepts visible ASCII characters and refuses all others", .rows("RQ-24"))
+    func bearerTokens() throws {
+        let visible = String(String.UnicodeScalarView((0x21...0x7E).map { Unicode.Scalar($0) }))
+        for token in ["5|abc", "a:b$c", visible, "=", "a=b"] {
+            for prepared in try Self.spellings(token) {
+                #expect(try prepared().header[.authorization]?.utf8.dropFirst(7).elementsEqual(token.utf8) == true)
+            }
+        }
+        for (token, problem) in [
+            ("", "it is empty"), (" ", "it contains a space at offset 0"), ("a b", "it contains a space at offset 1"),
+            ("a\t", "it contains U+0009 at offset 1"), ("a\r\nb", "it contains U+000D at offset 1"),
+            ("\u{7F}", "it contains U+007F at offset 0"), ("aé", "it contains U+00E9 at offset 1"),
+            ("a|\u{301}", "it contains U+0301 at offset 2"), ("🔑", "it contains U+1F511 at offset 0"),
+        ] {
+            for prepared in try Self.spellings(token) {
+                let error = #expect(throws: RequestError.self) { try prepared() }
+                #expect(error?.reason == .invalidRequest(.invalidBearerToken), "\(token.debugDescription)")
+                #expect(error?.detail?.hasSuffix(problem) == true, "\(error?.detail ?? "")")
+            }
+        }
     }
 
     @Test("ambiguous Basic credentials are rejected, whatever their source (RQ-24, R-1)")

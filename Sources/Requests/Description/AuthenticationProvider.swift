@@ -6,8 +6,8 @@
 public struct AuthenticationProvider: Sendable {
     private let authenticate: (@Sendable (inout Header) -> Void)?
 
-    /// The reason why the credentials cannot be sent; nil when they can.
-    private(set) var problem: RequestError.InvalidRequest?
+    /// The error of credentials that cannot be sent; nil when they can.
+    private(set) var problem: RequestError?
 
     /// Whether the provider is known to set Authorization and no other field.
     private(set) var setsAuthorizationOnly = false
@@ -28,7 +28,7 @@ public struct AuthenticationProvider: Sendable {
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` for credentials that cannot be sent.
     func update(_ header: inout Header) throws(RequestError) {
-        if let problem { throw RequestError(.invalidRequest(problem), detail: "Basic credentials") }
+        if let problem { throw problem }
         authenticate?(&header)
     }
 }
@@ -38,9 +38,13 @@ extension AuthenticationProvider {
     public static var none: AuthenticationProvider { AuthenticationProvider() }
 
     /// Returns a provider that sets Authorization to `Bearer` and `token` (RFC 6750 §2.1).
+    ///
+    /// A token that is empty, or contains a character other than visible ASCII characters (RFC 6749 A.12), is an error
+    /// of the request: ``RequestError/InvalidRequest/invalidBearerToken``.
     public static func bearerToken(_ token: String) -> AuthenticationProvider {
-        var provider = AuthenticationProvider { $0[.authorization] = "Bearer \(token)" }
+        var provider = AuthenticationProvider { $0.set(.authorization(bearerToken: token)) }
         provider.setsAuthorizationOnly = true
+        provider.problem = BearerToken.error(of: token)
         return provider
     }
 
@@ -53,11 +57,13 @@ extension AuthenticationProvider {
         let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
         var provider = AuthenticationProvider { $0[.authorization] = "Basic \(credentials)" }
         provider.setsAuthorizationOnly = true
-        if username.utf8.contains(UInt8(ascii: ":")) {
-            provider.problem = .colonInUsername
-        } else if (username + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            provider.problem = .invalidFieldValue
-        }
+        let problem: RequestError.InvalidRequest? =
+            if username.utf8.contains(UInt8(ascii: ":")) {
+                .colonInUsername
+            } else if (username + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+                .invalidFieldValue
+            } else { nil }
+        provider.problem = problem.map { RequestError(.invalidRequest($0), detail: "Basic credentials") }
         return provider
     }
 

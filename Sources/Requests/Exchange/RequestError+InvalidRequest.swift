@@ -36,6 +36,8 @@ extension RequestError {
         case invalidFieldName
         /// A field value contains CR, LF, NUL or another control character (RFC 9110 §5.5).
         case invalidFieldValue
+        /// A bearer token is empty, or contains a character other than visible ASCII characters (RFC 6749 A.12).
+        case invalidBearerToken
         /// The name of a cookie is not a token, or its value contains characters that a cookie cannot have (RFC 6265
         /// §4.2).
         case invalidCookie
@@ -88,6 +90,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
             "OPTIONS * is not supported; for a resource with the name “*”, write %2A (RFC 9112 §3.2.4)"
         case .invalidFieldName: "a field name is not a token; spaces and separators are not allowed (RFC 9110 §5.6.2)"
         case .invalidFieldValue: "a field value contains a control character (RFC 9110 §5.5)"
+        case .invalidBearerToken: "a bearer token consists of visible ASCII characters without spaces (RFC 6749 A.12)"
         case .invalidCookie:
             "the cookie name is not a token, or the value contains “;”, a control character or outer white space "
                 + "(RFC 6265 §4.2)"

@@ -252,14 +252,19 @@ extension PreparedRequest {
         }
     }
 
-    /// Returns the name of the first invalid field, and the place in its value.
+    /// Returns the name of the first invalid field, and the problem in its value.
     private static func detail(
         of problem: RequestError.InvalidRequest, _ name: Field.Name?, in header: Header
     ) -> String? {
         guard let name = name ?? header.first(where: { !$0.name.isValid })?.name else { return nil }
-        guard problem == .invalidFieldValue else { return ErrorText.quoted(name) }
-        let place = header.lazy.filter { $0.name == name }.compactMap { ErrorText.invalidByte(in: $0.value) }.first
-        return ErrorText.quoted(name) + (place.map { ": \($0)" } ?? "")
+        let place: (Field) -> String?
+        switch problem {
+        case .invalidFieldValue: place = { ErrorText.invalidByte(in: $0.value) }
+        case .invalidBearerToken: place = { BearerToken.problem(ofAuthorization: $0.value) }
+        default: return ErrorText.quoted(name)
+        }
+        let found = header.lazy.filter { $0.name == name }.compactMap(place).first
+        return ErrorText.quoted(name) + (found.map { ": \($0)" } ?? "")
     }
 
     private func invalid(_ problem: RequestError.InvalidRequest, detail: String? = nil) -> RequestError {

@@ -81,10 +81,14 @@ extension Field {
 
     /// Returns an Authorization field with `value` as written, a scheme and its credentials (RFC 9110 §11.6.2).
     ///
+    /// After the scheme `Bearer`, only a token that ``authorization(bearerToken:)`` accepts can be sent.
     /// For credentials of a request, prefer ``Request/authenticated(with:)``.
     public static func authorization(_ value: String) -> Field { Field(name: .authorization, value: value) }
 
     /// Returns an Authorization field with `Bearer` and `token` (RFC 6750 §2.1).
+    ///
+    /// A token that is empty, or contains a character other than visible ASCII characters (RFC 6749 A.12), is an error
+    /// of the request: ``RequestError/InvalidRequest/invalidBearerToken``.
     public static func authorization(bearerToken token: String) -> Field { authorization("Bearer \(token)") }
 
     /// Returns a User-Agent field (RFC 9110 §10.1.5).

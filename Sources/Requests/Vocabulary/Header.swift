@@ -119,6 +119,9 @@ public struct Header: Sendable {
         // By position: iterating would copy each field.
         for index in fields.indices {
             guard fields[index].name.isValid else { return (.invalidFieldName, fields[index].name) }
+            if fields[index].name == .authorization, BearerToken.problem(ofAuthorization: fields[index].value) != nil {
+                return (.invalidBearerToken, .authorization)
+            }
             guard Token.isFieldValue(fields[index].value) else { return (.invalidFieldValue, fields[index].name) }
         }
         return nil

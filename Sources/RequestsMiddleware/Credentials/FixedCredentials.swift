@@ -8,10 +8,11 @@
 public final class FixedCredentials: Authenticator {
     private let fields: Header
     let ready: ReadyFields
-    private let problem: RequestError.InvalidRequest?
+    /// The error of credentials that cannot be sent.
+    private let problem: RequestError?
     private let kind: String
 
-    fileprivate init(_ kind: String, _ fields: Header, problem: RequestError.InvalidRequest? = nil) {
+    fileprivate init(_ kind: String, _ fields: Header, problem: RequestError? = nil) {
         self.kind = kind
         self.fields = fields
         ready = ReadyFields(problem == nil ? fields : nil)
@@ -40,10 +41,10 @@ public final class FixedCredentials: Authenticator {
     /// - Throws: `RequestError` with `invalidRequest` for credentials that cannot be sent; nothing is sent.
     public func availableCredentials(
         for request: PreparedRequest
-    ) throws(RequestError) -> (fields: Header, token: Void)? {
-        if let problem {
-            throw RequestError(.invalidRequest(problem), detail: "\(kind) credentials").beforeSending()
-        }
+    ) throws(RequestError) -> (fields: Header, token: Void)? { try checkedFields() }
+
+    private func checkedFields() throws(RequestError) -> (fields: Header, token: Void) {
+        if let problem { throw problem }
         return (fields, ())
     }
 }
@@ -68,17 +69,18 @@ extension Authenticator where Self == FixedCredentials {
     public static func basicAuth(username: String, password: String) -> FixedCredentials {
         FixedCredentials(
             "Basic", [Field(name: .authorization, value: BasicCredentials.fieldValue(username, password))],
-            problem: BasicCredentials.problem(username, password))
+            problem: BasicCredentials.problem(username, password).map {
+                RequestError(.invalidRequest($0), detail: "Basic credentials").beforeSending()
+            })
     }
 
     /// Returns an authenticator with a bearer token (RFC 6750).
     ///
-    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of
-    /// the request: `invalidFieldValue`.
+    /// A token that is empty, or contains a character other than visible ASCII characters (RFC 6749 A.12), is an error
+    /// of the request: `invalidBearerToken`.
     public static func bearerToken(_ token: String) -> FixedCredentials {
         FixedCredentials(
-            "Bearer", [Field(name: .authorization, value: "Bearer \(token)")],
-            problem: BearerCredentials.isToken(token) ? nil : .invalidFieldValue)
+            "Bearer", [.authorization(bearerToken: token)], problem: BearerToken.error(of: token))
     }
 }
 
@@ -92,23 +94,5 @@ enum BasicCredentials {
     static func problem(_ username: String, _ password: String) -> RequestError.InvalidRequest? {
         if username.utf8.contains(UInt8(ascii: ":")) { return .colonInUsername }
         return (username + password).utf8.contains { $0 < 0x20 || $0 == 0x7F } ? .invalidFieldValue : nil
-    }
-}
-
-/// The form of bearer tokens (RFC 6750 §2.1).
-enum BearerCredentials {
-    /// Returns whether `text` is a b64token.
-    static func isToken(_ text: String) -> Bool {
-        var text = text.utf8[...]
-        while text.last == UInt8(ascii: "=") { text.removeLast() }
-        return !text.isEmpty
-            && text.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "-._~+/".utf8.contains(byte)
-                }
-            }
     }
 }

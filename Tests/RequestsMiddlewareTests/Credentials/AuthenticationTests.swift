@@ -327,8 +327,8 @@ struct AuthenticationTests {
         let cases: [(FixedCredentials, RequestError.InvalidRequest)] = [
             (.basicAuth(username: "a:b", password: "c"), .colonInUsername),
             (.basicAuth(username: "a\r\n", password: "c"), .invalidFieldValue),
-            (.basicAuth(username: "a", password: "\u{0}"), .invalidFieldValue), (.bearerToken(""), .invalidFieldValue),
-            (.bearerToken("a b"), .invalidFieldValue), (.bearerToken("a\r\nX: y"), .invalidFieldValue),
+            (.basicAuth(username: "a", password: "\u{0}"), .invalidFieldValue), (.bearerToken(""), .invalidBearerToken),
+            (.bearerToken("a b"), .invalidBearerToken), (.bearerToken("a\r\nX: y"), .invalidBearerToken),
         ]
         for (credentials, problem) in cases {
             let executor = served.authenticating(with: credentials, within: environment)

@@ -69,7 +69,7 @@ struct HostileCredentialTests {
         for body in [
             deep, "{\"access_token\": \(deep)", "{\(many)}",
             "{\"error\": \"\(String(repeating: "e", count: 200_000))\"}",
-            "{\"access_token\": \"a\", \"access_token\": \"b\"}",
+            "{\"access_token\": 1, \"access_token\": \"b\"}",
             "{\"access_token\": \"\\uD800\", \"token_type\": \"Bearer\"}",
             "\u{FEFF}", "null", "{\"error\": null}",
         ] {

@@ -349,6 +349,6 @@ struct RefreshTests {
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in token }
         let executor = scripted([401, 200])
         let error = await get(client(authenticator, executor))
-        #expect(error?.reason == .invalidRequest(.invalidFieldValue) && executor.recordedCount == 1)
+        #expect(error?.reason == .invalidRequest(.invalidBearerToken) && executor.recordedCount == 1)
     }
 }

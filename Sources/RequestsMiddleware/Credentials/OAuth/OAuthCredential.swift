@@ -53,10 +53,10 @@ public struct OAuthCredential: Hashable, Sendable {
         let problem: OAuthServer.Failure
         if !isBearer {
             problem = .unsupportedTokenType(OAuthText.shown(tokenType))
-        } else if !BearerCredentials.isToken(accessToken) {
-            problem = .invalidParameter("access token")
+        } else if let text = BearerToken.problem(of: accessToken) {
+            problem = .invalidParameter("access token: \(text)")
         } else {
-            return Field(name: .authorization, value: "Bearer \(accessToken)")
+            return .authorization(bearerToken: accessToken)
         }
         throw RequestError(.credentialsUnavailable, underlying: problem).beforeSending()
     }

@@ -5,6 +5,13 @@ struct OAuthResponse {
     /// The maximum lifetime in seconds, a hundred years: longer ones could not be added to every date.
     private static let longestLifetime = 3_155_760_000.0
 
+    /// A member whose value is nil if it cannot be represented, such as the number 1e400; the others are still read.
+    private struct Member: Decodable {
+        let value: JSONValue?
+
+        init(from decoder: any Decoder) { value = try? JSONValue(from: decoder) }
+    }
+
     let status: HTTPStatus
     private let members: [String: JSONValue]
 
@@ -18,7 +25,7 @@ struct OAuthResponse {
     ///   otherwise `invalidResponse`.
     init(_ head: ResponseHead, _ body: Data, secrets: [String]) throws(RequestError) {
         status = head.status
-        members = (try? JSONValue(parsing: body))?.object ?? [:]
+        members = (try? JSONDecoder().decode([String: Member].self, from: body))?.compactMapValues(\.value) ?? [:]
         if let code = members["error"], !code.isNull {
             throw Self.refusal(code, members, status, SecretFinder(secrets))
         }
@@ -73,53 +80,65 @@ struct OAuthResponse {
         return text
     }
 
-    /// Returns a number of seconds, which is nil if it is missing or null.
+    /// Returns the text of a member beside the token; nil if it is missing, empty, or not a string of visible ASCII
+    /// characters.
     ///
-    /// RFC 6749 §5.1 requires a number. Several servers send its digits as a string, which means the same.
+    /// It is not an error: the server may accept the code or the refresh token of the request only once, so that the
+    /// token of this response is lost with it.
+    func optionalText(_ name: String) -> String? {
+        members[name]?.string.flatMap { OAuthText.isVisible($0) ? $0 : nil }
+    }
+
+    /// The type of the token; without one, servers mean the only type in use.
+    var tokenType: String { members["token_type"]?.string.flatMap { $0.isEmpty ? nil : $0 } ?? "Bearer" }
+
+    /// The scope; nil if it is missing, empty or unreadable.
     ///
-    /// - Throws: `RequestError` if it is negative, another text, or of another type.
-    func seconds(_ name: String) throws(RequestError) -> Double? {
-        guard let value = members[name], !value.isNull else { return nil }
-        let number = value.string.map(Self.number) ?? value.double
-        guard let seconds = number, seconds >= 0 else { throw failure("“\(name)” is not a number of seconds") }
+    /// RFC 6749 §5.1 requires a string with spaces; several servers send an array of strings.
+    var scope: String? {
+        if let text = optionalText("scope") { return text }
+        let names = members["scope"]?.array?.compactMap(\.string).filter(OAuthText.isVisible) ?? []
+        return names.isEmpty ? nil : names.joined(separator: " ")
+    }
+
+    /// Returns a number of seconds, at most a hundred years; nil if it is missing or not a number, which can be the
+    /// text of one, of at least 0.
+    func seconds(_ name: String) -> Double? {
+        guard let value = members[name], let seconds = value.string.map(Self.number) ?? value.double, seconds >= 0
+        else { return nil }
         return min(seconds, Self.longestLifetime)
     }
 
-    /// Returns the number of a text that consists of digits; nil for any other.
-    private static func number(_ digits: String) -> Double? {
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
-        return Double(digits)
+    /// Returns the number that `text` is; nil for another text, also for the names and hexadecimal digits that `Double`
+    /// reads.
+    private static func number(_ text: String) -> Double? {
+        text.utf8.allSatisfy { 0x30...0x39 ~= $0 || "+-.eE".utf8.contains($0) } ? Double(text) : nil
     }
 }
 
 extension OAuthCredential {
-    /// Creates the credential of a response (RFC 6749 §5.1).
+    /// Creates the credential of a response (RFC 6749 §5.1); only the access token must be valid (decision 0061).
     ///
     /// - Parameters:
     ///   - response: The response.
     ///   - old: The credential that is renewed, whose refresh token, ID token and scope are kept unless there are
     ///     others.
     ///   - date: The date at which the response was received.
-    /// - Throws: `RequestError` for a missing, empty or malformed token, an unknown type, or a negative lifetime.
+    /// - Throws: `RequestError` for a missing, empty or malformed token, or a type other than Bearer.
     init(_ response: OAuthResponse, renewing old: OAuthCredential?, receivedAt date: Date) throws(RequestError) {
         let accessToken = try response.requiredText("access_token")
-        let tokenType = try response.requiredText("token_type")
+        let tokenType = response.tokenType
         self.init(accessToken: accessToken, tokenType: tokenType)
         guard isBearer else {
             throw RequestError(
                 .decodingFailed, underlying: OAuthServer.Failure.unsupportedTokenType(OAuthText.shown(tokenType)))
         }
-        guard BearerCredentials.isToken(accessToken) else {
-            throw response.failure("“access_token” is not a bearer token")
+        if let problem = BearerToken.problem(of: accessToken) {
+            throw response.failure("“access_token” is not a bearer token: \(problem)")
         }
-        expiration = try response.seconds("expires_in").map { date.addingTimeInterval($0) }
-        refreshToken = try response.text("refresh_token").nonempty ?? old?.refreshToken
-        scope = try response.text("scope").nonempty ?? old?.scope
-        idToken = try response.text("id_token").nonempty ?? old?.idToken
+        expiration = response.seconds("expires_in").map { date.addingTimeInterval($0) }
+        refreshToken = response.optionalText("refresh_token") ?? old?.refreshToken
+        scope = response.scope ?? old?.scope
+        idToken = response.optionalText("id_token") ?? old?.idToken
     }
-}
-
-extension String? {
-    /// The text, or nil if it is empty.
-    fileprivate var nonempty: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }

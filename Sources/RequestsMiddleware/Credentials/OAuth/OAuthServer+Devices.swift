@@ -31,13 +31,13 @@ extension OAuthServer {
             }
             verificationURI = uri
             completeVerificationURI = try Self.address(in: response, "verification_uri_complete")
-            guard let lifetime = try response.seconds("expires_in") else {
+            guard let lifetime = response.seconds("expires_in") else {
                 throw response.failure("“expires_in” is not a number of seconds")
             }
             // The limit ends polling if a server sends a lifetime of years.
             expiration = date.addingTimeInterval(min(lifetime, Self.longestLifetime))
             // RFC 8628 §3.2: 5 s if there is none. An interval of 0 would send requests without a pause.
-            interval = .seconds(min(max(1, try response.seconds("interval") ?? 5), 3_600))
+            interval = .seconds(min(max(1, response.seconds("interval") ?? 5), 3_600))
         }
 
         private static func address(in response: OAuthResponse, _ name: String) throws(RequestError) -> URL? {

@@ -114,8 +114,8 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
 extension RefreshableAuthenticator where Credential == String {
     /// Creates an authenticator with a bearer token (RFC 6750).
     ///
-    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of
-    /// the request: `invalidFieldValue`.
+    /// A token that is empty, or contains a character other than visible ASCII characters (RFC 6749 A.12), is an error
+    /// of the request: `invalidBearerToken`.
     ///
     /// - Parameters:
     ///   - token: The token; with nil, the first request waits for a refresh.
@@ -126,10 +126,8 @@ extension RefreshableAuthenticator where Credential == String {
         self.init(
             token,
             fields: { token in
-                guard BearerCredentials.isToken(token) else {
-                    throw RequestError(.invalidRequest(.invalidFieldValue), detail: "Bearer credentials")
-                }
-                return [Field(name: .authorization, value: "Bearer \(token)")]
+                if let error = BearerToken.error(of: token) { throw error }
+                return [.authorization(bearerToken: token)]
             }, refresh: refresh)
     }
 }

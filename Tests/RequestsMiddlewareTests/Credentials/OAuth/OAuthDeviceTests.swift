@@ -79,8 +79,7 @@ struct OAuthDeviceTests {
             {"device_code": "planted", "user_code": "a\\u001b[2J", "verification_uri": "https://e.com", "expires_in": 1}
             """,
             """
-            {"device_code": "planted", "user_code": "a", "verification_uri": "https://e.com", "expires_in": 1, \
-            "interval": -5}
+            {"device_code": "planted", "user_code": "a", "verification_uri": "https://e.com", "expires_in": -1}
             """,
         ])
     func malformed(json: String) async {

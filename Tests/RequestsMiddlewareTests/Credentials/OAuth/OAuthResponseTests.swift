@@ -1,6 +1,7 @@
 import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("OAuth token responses")
@@ -44,15 +45,44 @@ struct OAuthResponseTests {
     }
 
     @Test(
-        "expires_in becomes a date on the clock of the server, also from digits in a string; null is ignored (AF-64)",
+        "nothing beside the token of a response ends the sign-in, because the grant is spent",
+        .rows("AF-63", "AF-64"),
+        arguments: [
+            "", #""token_type": null"#, #""token_type": """#, #""token_type": "Bearer""#, #""token_type": 7"#,
+            #""refresh_token": {}"#, #""refresh_token": "a\nb""#, #""refresh_token": 7"#, #""id_token": false"#,
+            #""scope": null"#, #""scope": []"#, #""scope": {"a": 1}"#, #""scope": [1, ""]"#, #""scope": "é""#,
+            #""expires_in": -1"#, #""expires_in": "-5""#, #""expires_in": """#, #""expires_in": null"#,
+            #""expires_in": 1e400"#, #""expires_in": -1e400"#, #""expires_in": [3600]"#, #""expires_in": {}"#,
+            #""expires_in": "soon""#, #""expires_in": "nan""#, #""expires_in": "inf""#, #""expires_in": "0x10""#,
+            #""expires_in": "3600\u0301""#, #""expires_in": true"#, #""other": 1e400"#,
+        ])
+    func spentGrants(member: String) async throws {
+        let old = OAuthCredential(accessToken: "a", refreshToken: "old-r", scope: "s", idToken: "i")
+        let body = "{\"access_token\": \"5|a:b$c\"" + (member.isEmpty ? "" : ", ") + "\(member)}"
+        let credential = try await respond(body, renewing: old).get()
+        #expect(credential.accessToken == "5|a:b$c" && credential.tokenType == "Bearer")
+        #expect(credential.refreshToken == "old-r" && credential.scope == "s" && credential.idToken == "i")
+        #expect(credential.expiration == nil)
+    }
+
+    @Test(
+        "a scope can be an array of strings", .rows("AF-64"),
+        arguments: [("\"a b\"", "a b"), ("[\"a\", \"b\"]", "a b"), ("[\"a\", 1, \"\", null, \"b c\"]", "a b c")])
+    func scopes(value: String, scope: String) async throws {
+        #expect(try await respond(tokenJSON("\"scope\": \(value)")).get().scope == scope)
+    }
+
+    @Test(
+        "expires_in becomes a date on the clock of the server, also from the text of a number (AF-64)",
         arguments: [
             ("3600", 3600.0), ("0", 0), ("1.5", 1.5), ("1e300", 3_155_760_000), ("1000000000000000000", 3_155_760_000),
             ("\"3600\"", 3600), ("\"0\"", 0), ("\"\(String(repeating: "9", count: 400))\"", 3_155_760_000),
-            ("null", nil),
-        ])
-    func lifetimes(text: String, seconds: Double?) async throws {
+            ("3600.0", 3600), ("\"3600.0\"", 3600), ("3.6e3", 3600), ("\"3.6e3\"", 3600), ("\"1e400\"", 3_155_760_000),
+            ("9223372036854775808", 3_155_760_000),
+        ] as [(String, Double)])
+    func lifetimes(text: String, seconds: Double) async throws {
         let credential = try await respond(tokenJSON("\"expires_in\": \(text)")).get()
-        #expect(credential.expiration == seconds.map { clock.start.addingTimeInterval($0) })
+        #expect(credential.expiration == clock.start.addingTimeInterval(seconds))
     }
 
     @Test(
@@ -76,17 +106,8 @@ struct OAuthResponseTests {
             ),
             (
                 "{\"access_token\": \"planted planted\", \"token_type\": \"Bearer\"}",
-                "“access_token” is not a bearer token"
+                "“access_token” is not a bearer token: it contains a space at offset 7"
             ),
-            ("{\"access_token\": \"planted\"}", "“token_type” is missing"),
-            (tokenJSON("\"expires_in\": -1"), "“expires_in” is not a number of seconds"),
-            (tokenJSON("\"expires_in\": [3600]"), "“expires_in” is not a number of seconds"),
-            (tokenJSON("\"expires_in\": \"soon\""), "“expires_in” is not a number of seconds"),
-            (tokenJSON("\"expires_in\": \"-5\""), "“expires_in” is not a number of seconds"),
-            (tokenJSON("\"expires_in\": \"\""), "“expires_in” is not a number of seconds"),
-            (tokenJSON("\"expires_in\": \"3600\u{301}\""), "“expires_in” is not a number of seconds"),
-            (tokenJSON("\"refresh_token\": \"a\\nb\""), "“refresh_token” contains invalid characters"),
-            (tokenJSON("\"refresh_token\": {}"), "“refresh_token” is not a string"),
             ("", "the body is not a JSON object, Content-Type application/json"),
             ("{}", "the body is not a JSON object, Content-Type application/json"),
             ("[1]", "the body is not a JSON object, Content-Type application/json"),
@@ -112,11 +133,7 @@ struct OAuthResponseTests {
     func tokenTypes() async throws {
         for type in ["mac", "N_A", "DPoP", "bearer ", "Bearer\u{212A}"] {
             let error = await failure("{\"access_token\": \"planted\", \"token_type\": \"\(type)\"}")
-            if type.utf8.allSatisfy({ $0 < 0x80 }) {
-                #expect(error?.oauthFailure == .unsupportedTokenType(type) && error?.reason == .decodingFailed)
-            } else {
-                #expect(error?.oauthFailure == .invalidResponse("“token_type” contains invalid characters"))
-            }
+            #expect(error?.oauthFailure == .unsupportedTokenType(type) && error?.reason == .decodingFailed)
             let credential = OAuthCredential(accessToken: "planted", tokenType: type)
             #expect(throws: RequestError.self) { try credential.authorizationField() }
         }

@@ -81,7 +81,7 @@ struct OAuthSecretTests {
             #expect(prepared.wireText(secrets: .revealed, redaction: .standard).contains("grant_type"))
             // The server repeats what it received, and what it issues.
             let bodies =
-                [tokenJSON("\"expires_in\": -1"), "{\"access_token\": \"planted-access", "<p>planted-page</p>"]
+                [tokenJSON("\"error\": 7"), "{\"access_token\": \"planted-access", "<p>planted-page</p>"]
                 + repeated.flatMap {
                     ["{\"error\": \"invalid_grant\", \"error_description\": \"bad \($0)\"}", "{\"error\": \"\($0)\"}"]
                 }
