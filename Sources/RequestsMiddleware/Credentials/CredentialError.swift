@@ -19,6 +19,8 @@ public enum CredentialError: Error, Sendable {
     /// The path has a segment `.` or `..`, encoded or not, so that it might not be below the base URL of the
     /// credentials.
     case ambiguousPath
+    /// The server or the proxy offers only alternatives that ``DigestAuthenticator`` does not allow.
+    case fallbackNotAllowed(DigestAuthenticator.Fallbacks)
     /// The server sent a response digest (`rspauth`) that only someone without the password computes (RFC 7616 §3.5).
     case serverNotAuthenticated
     /// A ``CredentialStore`` could not be read or written; the text has the place and the reason, without secrets.
@@ -39,10 +41,26 @@ extension CredentialError: CustomStringConvertible {
         case .ambiguousPath:
             "the path has a segment “.” or “..” and might not be below the base URL of the credentials; use an "
                 + "environment at the root of the server"
+        case .fallbackNotAllowed(let fallbacks):
+            "the server offers only \(fallbacks.names), which must be allowed: "
+                + "DigestAuthenticator(username:password:allowing: \(fallbacks.code))"
         case .serverNotAuthenticated:
             "the server does not prove that it knows the password: wrong response digest (RFC 7616 §3.5)"
         case .storeFailed(let text): "could not use the stored credentials: \(text)"
         }
+    }
+}
+
+extension DigestAuthenticator.Fallbacks {
+    /// The names of the alternatives, with the risk of allowing them.
+    fileprivate var names: String {
+        let md5 = contains(.md5) ? ["Digest with MD5"] : []
+        return (md5 + (contains(.basic) ? ["Basic, which sends the password"] : [])).joined(separator: " and ")
+    }
+
+    /// The set as it is written in Swift.
+    fileprivate var code: String {
+        self == .md5 ? ".md5" : self == .basic ? ".basic" : ".md5 or .basic"
     }
 }
 

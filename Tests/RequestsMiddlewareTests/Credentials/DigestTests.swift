@@ -171,7 +171,61 @@ struct DigestTests {
         #expect(await get(client) == nil)
         let basic = "Basic \(Data("planted-user:planted-password".utf8).base64EncodedString())"
         #expect(executor.sentAuthorizations == [nil, basic, basic])
-        #expect(await get(self.client(executor))?.status == 401)
+    }
+
+    @Test(
+        "a server that offers only what is not allowed is an error that says how to allow it", .rows("R-37"),
+        arguments: [
+            ("Digest realm=r, nonce=n, algorithm=MD5, qop=auth", [], .md5, ".md5)"),
+            ("Digest realm=r, nonce=n", .basic, .md5, ".md5)"),
+            ("Basic realm=r", [], .basic, ".basic)"), ("Basic realm=r", .md5, .basic, ".basic)"),
+            ("Basic realm=r, Digest realm=r, nonce=n, algorithm=MD5-sess", [], [.md5, .basic], ".md5 or .basic)"),
+        ] as [(String, DigestAuthenticator.Fallbacks, DigestAuthenticator.Fallbacks, String)])
+    func notAllowed(
+        challenge: String, allowed: DigestAuthenticator.Fallbacks, missing: DigestAuthenticator.Fallbacks, code: String
+    ) async throws {
+        let executor = MockExecutor { _ in
+            .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: challenge))
+        }
+        let error = await get(client(executor, allowing: allowed))
+        #expect(error?.reason == .credentialsUnavailable && error?.status == 401)
+        guard case .fallbackNotAllowed(missing)? = error?.underlying as? CredentialError else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect("\(String(describing: error))".contains("allowing: \(code)"))
+        #expect(executor.recordedCount == 1)
+        for other in ["Negotiate", "Digest realm=r, nonce=n, algorithm=SHA-1", "Digest realm=r, nonce=n, qop=x"] {
+            let executor = MockExecutor(.status(401).adding(headerField: Field(name: .wwwAuthenticate, value: other)))
+            #expect(await get(client(executor))?.reason == .unacceptableStatus)
+        }
+    }
+
+    /// WWW-Authenticate fields with one challenge to meet, whose nonce is `n`.
+    static let challengeFields: [[String]] = [
+        ["Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256, x=1, x=2"],
+        ["Digest domain=\"/a\", domain=\"/b\", realm=r, nonce=n, algorithm=SHA-256"],
+        ["Digest realm=\"a\tb\", nonce=n, algorithm=SHA-256"], ["Digest realm=\"a\\\tb\", nonce=n, algorithm=SHA-256"],
+        ["Negotiate, NTLM TlRMTVNTUAAC=, Basic realm=\"a, b\", Digest realm=r, nonce=n, algorithm=SHA-256"],
+        ["Digest realm=r, nonce=n, algorithm=SHA-256, Basic realm=r, realm=s"],
+        ["Basic realm=r, realm=s, Digest realm=r, nonce=n, algorithm=SHA-256"],
+        ["Digest realm=r, nonce=m, algorithm=MD5", "Digest realm=r, nonce=n, algorithm=SHA-256"],
+        ["Digest realm=r, nonce=m, nonce=n, algorithm=SHA-256", "Digest realm=r, nonce=n, algorithm=SHA-256"],
+        ["Digest realm=r, realm=s, nonce=m, algorithm=SHA-512-256, Digest realm=r, nonce=n, algorithm=SHA-256"],
+        ["Digest realm=\"unclosed", "Bearer", "Digest realm=r, nonce=n, algorithm=SHA-256"],
+        ["Digest realm=r, nonce=n, algorithm=SHA-256, Digest realm=r, nonce=m, algorithm=SHA-256"],
+        ["Digest realm=r,, nonce = n ,algorithm=sha-256 , ,Basic realm=x"],
+    ]
+
+    @Test(
+        "a parameter that is not used discards no challenge, and challenges are found in every field", .rows("R-37"),
+        arguments: challengeFields)
+    func fields(values: [String]) throws {
+        let header = Header(values.map { Field(name: .wwwAuthenticate, value: $0) })
+        let authenticator = DigestAuthenticator(username: "u", password: "p")
+        let value = try authenticator.fieldValue(for: header.challenges, method: .get, target: "/")
+        #expect(value?.contains("nonce=\"n\"") == true)
+        if values[0].utf8.contains(0x09) { #expect(value?.contains("realm=\"a\tb\"") == true) }
     }
 
     @Test("a challenge of another origin is not met with the credentials of the first one (R-36)")

@@ -4,6 +4,9 @@ public struct AuthenticationChallenge: Sendable {
     public var scheme: String
 
     /// The parameters, without quotation marks and escapes.
+    ///
+    /// A challenge must not repeat a name (RFC 9110 §11.2). Repeated ones of a response are kept, because whoever does
+    /// not use the name is not concerned.
     public var parameters: FieldParameters
 
     /// The token68 that some schemes send in place of parameters, or nil (RFC 9110 §11.2).
@@ -64,7 +67,6 @@ public struct AuthenticationChallenge: Sendable {
 
     /// Reads the parameters up to the scheme of the next challenge and returns whether they are well-formed.
     private mutating func readParameters(_ reader: inout FieldValueReader) -> Bool {
-        var names = DistinctNames()
         while true {
             reader.skipCommas()
             let start = reader.position
@@ -76,7 +78,7 @@ public struct AuthenticationChallenge: Sendable {
                 return true
             }
             reader.skipWhitespace()
-            guard let value = reader.value(), names.insert(name), reader.skipCommas() else { return false }
+            guard let value = reader.value(), reader.skipCommas() else { return false }
             parameters.add(name: name, value: value)
         }
     }

@@ -5,7 +5,8 @@ extension DigestAuthenticator {
     /// Meets the challenge of a response with status 401.
     ///
     /// - Returns: Whether there are new credentials: false for rejected ones, and if no challenge can be met.
-    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes, or if the server
+    ///   offers only alternatives that are not allowed (``CredentialError/fallbackNotAllowed(_:)``).
     public func handleUnauthorized(
         _ failure: AuthenticationFailure<Token>
     ) async throws(RequestError) -> Bool {
@@ -36,6 +37,10 @@ extension DigestAuthenticator {
         } else if allowsBasic(challenges) {
             next = .basic(generation: token.generation + 1)
         } else {
+            let refused = refusedFallbacks(in: challenges)
+            guard refused.isEmpty else {
+                throw RequestError(.credentialsUnavailable, underlying: CredentialError.fallbackNotAllowed(refused))
+            }
             return false
         }
         state.withLock { state in
@@ -102,6 +107,16 @@ extension DigestAuthenticator {
     private func allowsBasic(_ challenges: [AuthenticationChallenge]) -> Bool {
         guard fallbacks.contains(.basic), BasicCredentials.problem(username, password) == nil else { return false }
         return !challenges.filter { $0.usesScheme("Basic") }.isEmpty
+    }
+
+    /// Returns the fallbacks that would meet one of `challenges`, but are not allowed.
+    private func refusedFallbacks(in challenges: [AuthenticationChallenge]) -> Fallbacks {
+        var refused: Fallbacks = []
+        if !DigestChallenge.candidates(in: challenges, allowingMD5: true).filter({ $0.algorithm == .md5 }).isEmpty {
+            refused.insert(.md5)
+        }
+        if !challenges.filter({ $0.usesScheme("Basic") }).isEmpty { refused.insert(.basic) }
+        return refused.subtracting(fallbacks)
     }
 
     /// The action after a 401.
@@ -196,9 +211,6 @@ extension Header {
 extension FieldParameters {
     /// The next nonce of an Authentication-Info field; nil if there is none.
     var nextNonce: String? {
-        guard let nonce = self["nextnonce"], !nonce.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            return nil
-        }
-        return nonce
+        self["nextnonce"].flatMap { Token.isFieldValue($0) ? $0 : nil }
     }
 }

@@ -9,7 +9,8 @@ package import RequestsPOSIX
 /// ```
 ///
 /// The first request has no credentials; the server challenges it with a 401. Of several challenges, the strongest one
-/// whose hash this system has is met. Later requests have credentials at once: parallel requests share the server's
+/// whose hash this system has is met. If the server offers only MD5 or Basic, which are not allowed by default, the call
+/// fails with `credentialsUnavailable` and ``CredentialError/fallbackNotAllowed(_:)``. Later requests have credentials at once: parallel requests share the server's
 /// nonce, each with its own count. A server can replace the nonce with `stale` or with Authentication-Info. Because of
 /// 401 responses, a request is sent at most three times.
 ///

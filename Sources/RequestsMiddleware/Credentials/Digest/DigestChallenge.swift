@@ -18,15 +18,24 @@ struct DigestChallenge: Sendable {
     let isUTF8: Bool
     let isStale: Bool
 
+    /// The parameters that the credentials depend on.
+    private static let usedNames = [
+        "realm", "nonce", "opaque", "algorithm", "qop", "stale", "userhash", "charset",
+    ]
+
     /// Creates the challenge from a field; nil for another scheme, an unknown algorithm or quality of protection, a
-    /// missing nonce, or a value with a control character.
+    /// missing nonce, a repeated parameter that the credentials depend on, or a value that a field cannot have.
     init?(_ challenge: AuthenticationChallenge) {
         let parameters = challenge.parameters
         guard challenge.usesScheme("Digest"), let nonce = parameters["nonce"] else { return nil }
         let realm = parameters["realm"] ?? ""
         let algorithmName = parameters["algorithm"]
         guard let (algorithm, isSession) = Self.algorithm(algorithmName ?? "MD5") else { return nil }
-        for value in [nonce, realm, parameters["opaque"], algorithmName] where value.map(Self.hasControl) == true {
+        for value in [nonce, realm, parameters["opaque"], algorithmName] where value.map(Token.isFieldValue) == false {
+            return nil
+        }
+        for name in Self.usedNames
+        where parameters.lazy.filter({ ASCIIFolding.areEqual($0.name, name) }).dropFirst().first != nil {
             return nil
         }
         let qualities = parameters["qop"].map(Self.tokens)
@@ -79,6 +88,4 @@ struct DigestChallenge: Sendable {
     }
 
     private static func isTrue(_ value: String?) -> Bool { value.map { ASCIIFolding.areEqual($0, "true") } ?? false }
-
-    private static func hasControl(_ text: String) -> Bool { text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
 }
