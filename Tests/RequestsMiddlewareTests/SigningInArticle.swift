@@ -1,12 +1,20 @@
 import RequestsMiddleware
 import RequestsSocket
 
-/// The code of the article on signing in; `ReadmeSnippetTests` checks that it has each snippet, line for line.
-private enum SigningInArticle {
+/// The code of the article on signing in, which `SigningInArticleTests` runs; `ReadmeSnippetTests` checks that it has
+/// each snippet, line for line.
+enum SigningInArticle {
     enum GitHub: RequestProviding {
         case production
 
-        var baseURL: URL { URL("https://api.github.com") }
+        /// The base URL, of the server of a test.
+        @TaskLocal static var server = URL("https://api.github.com")
+
+        var baseURL: URL { Self.server }
+    }
+
+    struct Logins: RequestProviding {
+        let baseURL: URL
     }
 
     struct TokenAPI: RequestProviding {
@@ -24,14 +32,14 @@ private enum SigningInArticle {
         return client
     }
 
-    static func suppression(_ authenticator: FixedCredentials, _ client: Client<GitHub>) async throws -> String {
+    static func suppression(_ authenticator: some Authenticator, _ client: Client<GitHub>) async throws -> String {
         let status = try await authenticator.withoutCredentials {
             try await client.perform(.status)
         }
         return status
     }
 
-    static func renewal(_ stored: AccessToken, _ tokens: Client<TokenAPI>) -> some Authenticator {
+    static func renewal(_ stored: AccessToken, _ tokens: Client<TokenAPI>) -> RefreshableAuthenticator<AccessToken> {
         let authenticator = RefreshableAuthenticator(
             stored, expiration: { $0.end }, leeway: .seconds(60),
             fields: { [Field(name: .authorization, value: "Bearer \($0.token)")] }
@@ -42,7 +50,7 @@ private enum SigningInArticle {
     }
 
     static func server(
-        _ executor: SocketExecutor, _ stored: OAuthCredential
+        _ executor: some RequestExecutor, _ stored: OAuthCredential
     ) async throws -> (Client<OAuthServer>, OAuthCredential) {
         let server = OAuthServer(
             tokenEndpoint: URL("https://login.example.com/token"),
@@ -55,7 +63,7 @@ private enum SigningInArticle {
     }
 
     static func stored(
-        _ api: GitHub, _ executor: SocketExecutor, _ tokens: Client<OAuthServer>, _ credential: OAuthCredential,
+        _ api: GitHub, _ executor: some RequestExecutor, _ tokens: Client<OAuthServer>, _ credential: OAuthCredential,
         _ store: OAuthCredential.FileStore
     ) -> Client<GitHub> {
         let authenticator = RefreshableAuthenticator(
@@ -95,35 +103,41 @@ private enum SigningInArticle {
     }
 
     actor Session: Authenticator {
-        private var generation = 0
+        private let logins: Client<Logins>
         private var key: String?
+        private var generation = 0
+
+        init(_ logins: Client<Logins>) { self.logins = logins }
 
         func credentials(
             for request: PreparedRequest
-        ) async throws(RequestError) -> (fields: Header, token: Int)? {
-            guard let key else { return nil }
+        ) async throws(RequestError) -> (fields: Header, token: Int) {
+            // Without a key, the request is sent as it is, and its 401 is handled.
+            guard let key else { return ([], generation) }
             return ([Field(name: "X-Session", value: key)], generation)
         }
 
         func handleUnauthorized(
             _ failure: AuthenticationFailure<Int>
         ) async throws(RequestError) -> Bool {
-            // Another request may have signed in again since.
-            if failure.token == generation { await signIn() }
-            return key != nil
+            // Another request may have signed in since.
+            if failure.token == generation { try await signIn() }
+            return true
+        }
+
+        private func signIn() async throws(RequestError) {
+            key = try await logins.perform(.key)
+            generation += 1
         }
     }
 }
 
-extension SigningInArticle.Session {
-    private func signIn() async {
-        generation += 1
-        key = "key \(generation)"
-    }
+extension Call<SigningInArticle.GitHub, String> {
+    static var status: Self { Call { $0.get(.text, from: "/status") } }
 }
 
-extension Call<SigningInArticle.GitHub, String> {
-    fileprivate static var status: Self { Call { $0.get(.text, from: "/status") } }
+extension Call<SigningInArticle.Logins, String> {
+    static var key: Self { Call { $0.post(.text("me"), to: "/key", receiving: .text) } }
 }
 
 extension Call<SigningInArticle.TokenAPI, SigningInArticle.AccessToken> {

@@ -52,11 +52,9 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         // Without a suspension in most requests.
-        var credentials = try available(for: request)
-        if credentials == nil { credentials = try await self.credentials(for: request) }
-        guard let credentials, !request.header.containsAny(of: credentials.fields) else {
-            return try await next.execute(request)
-        }
+        let available = try available(for: request)
+        let credentials = if let available { available } else { try await self.credentials(for: request) }
+        guard !request.header.containsAny(of: credentials.fields) else { return try await next.execute(request) }
         let sent = request.authenticated(with: credentials.fields)
         let response = try await next.execute(sent)
         guard response.head.status.isError else {
@@ -129,7 +127,7 @@ extension Authentication {
 
     private func credentials(
         for request: PreparedRequest
-    ) async throws(RequestError) -> (fields: Header, token: Credentials.Token)? {
+    ) async throws(RequestError) -> (fields: Header, token: Credentials.Token) {
         do throws(RequestError) {
             return try await authenticator.credentials(for: request)
         } catch {
@@ -248,10 +246,9 @@ extension Authentication {
     ) async throws(RequestError) -> (fields: Header, token: Credentials.Token)? {
         let request = exchange.request
         do throws(RequestError) {
-            guard try await handle(rejection, exchange),
-                let credentials = try await authenticator.credentials(for: request),
-                !request.header.containsAny(of: credentials.fields)
-            else { return nil }
+            guard try await handle(rejection, exchange) else { return nil }
+            let credentials = try await authenticator.credentials(for: request)
+            guard !request.header.containsAny(of: credentials.fields) else { return nil }
             guard request.body.isReplayable else {
                 throw RequestError(
                     .bodyNotReplayable, detail: "the server responded with \(exchange.response.head.status)")

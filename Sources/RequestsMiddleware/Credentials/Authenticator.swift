@@ -20,16 +20,17 @@ public protocol Authenticator: AnyObject, Sendable {
     /// Returns the fields to add to `request`, with a token that identifies the credentials.
     ///
     /// - Parameter request: The request, with its body and all other fields.
-    /// - Returns: The fields, which may be none if the server must send a challenge first, and the token; nil to send
-    ///   the request without credentials and without handling its response.
+    /// - Returns: The fields and the token. Without credentials, such as before the first challenge or before signing
+    ///   in, the fields are empty: the request is sent as it is, and ``handleUnauthorized(_:)`` receives its 401.
     /// - Throws: `RequestError`, typically with the reason `credentialsUnavailable`; nothing is sent.
     func credentials(
         for request: PreparedRequest
-    ) async throws(RequestError) -> (fields: Header, token: Token)?
+    ) async throws(RequestError) -> (fields: Header, token: Token)
 
-    /// Returns the same as ``credentials(for:)`` if that is possible without suspending; otherwise nil.
+    /// Returns the same as ``credentials(for:)`` if that is possible without suspending; nil to have that function
+    /// called.
     ///
-    /// It is called before ``credentials(for:)``. The default implementation returns nil.
+    /// The default implementation returns nil.
     ///
     /// - Throws: `RequestError`, as ``credentials(for:)``.
     func availableCredentials(

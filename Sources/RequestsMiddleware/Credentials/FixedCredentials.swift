@@ -34,7 +34,7 @@ public final class FixedCredentials: Authenticator {
     /// - Throws: `RequestError` with `invalidRequest` for credentials that cannot be sent; nothing is sent.
     public func credentials(
         for request: PreparedRequest
-    ) async throws(RequestError) -> (fields: Header, token: Void)? { try availableCredentials(for: request) }
+    ) async throws(RequestError) -> (fields: Header, token: Void) { try checkedFields() }
 
     /// Returns the fields.
     ///

@@ -213,7 +213,7 @@ struct AuthenticationTests {
     @Test("a server that always rejects ends the call after the stated number of requests (R-37)")
     func bound() async throws {
         final class Challenged: Authenticator {
-            func credentials(for: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Void)? {
+            func credentials(for: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Void) {
                 ([], ())
             }
             func handleUnauthorized(_: AuthenticationFailure<Void>) async throws(RequestError) -> Bool { true }

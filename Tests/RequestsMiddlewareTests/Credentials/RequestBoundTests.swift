@@ -64,7 +64,7 @@ struct RequestBoundTests {
 
         func hasCredentials(_ request: PreparedRequest) -> Bool { request.header.contains(name) }
 
-        func credentials(for request: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Void)? {
+        func credentials(for request: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Void) {
             let value = Field(name: name, value: "Planted")
             // Without credentials again each other time, so that every request can be challenged.
             return isChallenged.withLock { challenged in

@@ -27,7 +27,7 @@ final class NumberedTokens: Authenticator {
         self.handlesForbidden = handlesForbidden
     }
 
-    func credentials(for request: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Int)? {
+    func credentials(for request: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Int) {
         let number = count.withLock { count in
             count += 1
             return count

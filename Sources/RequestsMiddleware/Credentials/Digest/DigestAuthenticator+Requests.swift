@@ -7,7 +7,7 @@ extension DigestAuthenticator {
     /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public func credentials(
         for request: PreparedRequest
-    ) async throws(RequestError) -> (fields: Header, token: Token)? {
+    ) async throws(RequestError) -> (fields: Header, token: Token) {
         try checkValues()
         // Taken once: while a body is read, another challenge can replace the session.
         let (state, use) = nextUse()

@@ -6,8 +6,8 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
     /// - Throws: `RequestError` with `credentialsUnavailable`, `cancelled` or `timedOut`; nothing is sent.
     public func credentials(
         for request: PreparedRequest
-    ) async throws(RequestError) -> (fields: Header, token: Token)? {
-        if flight.isRefreshingHere { return nil }
+    ) async throws(RequestError) -> (fields: Header, token: Token) {
+        if flight.isRefreshingHere { return ([], Token(value: nil)) }
         var hasWaited = false
         while true {
             switch stepBefore(hasWaited: hasWaited) {
@@ -69,7 +69,9 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
     public func handleUnauthorized(
         _ failure: AuthenticationFailure<Token>
     ) async throws(RequestError) -> Bool {
-        switch flight.step({ $0.stepAfter(rejectionOf: failure.token.value) }) {
+        // A request of the refresh itself would wait for its own end.
+        guard let token = failure.token.value else { return false }
+        switch flight.step({ $0.stepAfter(rejectionOf: token) }) {
         case .sendAgain: return true
         case .use(let outcome): return try outcome.isRenewed()
         case .wait(let number, let starts):

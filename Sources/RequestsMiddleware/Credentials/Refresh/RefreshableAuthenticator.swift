@@ -27,7 +27,8 @@
 public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator {
     /// A token that identifies the credentials of one request.
     public struct Token: Sendable {
-        let value: RefreshState<Credential>.Token
+        /// The identity of the credentials; nil for a request of the refresh itself, which has none.
+        let value: RefreshState<Credential>.Token?
     }
 
     /// The fields that nearly every request is sent with.
