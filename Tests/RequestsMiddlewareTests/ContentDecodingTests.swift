@@ -143,16 +143,6 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("the four bytes of a checksum after deflate data without a header are accepted")
-    func halfWrapped() async throws {
-        let bare = try #require(Coding.bareDeflate.apply(to: content))
-        let checksum = Data([1, 2, 3, 4])
-        for response in [MockResponse.coded(bare + checksum, "deflate"), .bytewise(bare + checksum, "deflate")] {
-            let isSame = try await MockExecutor(response).decodingContent().execute(request()).whole() == content
-            #expect(isSame)
-        }
-    }
-
     @Test("a stream delivers all data decoded so far before it reads the next chunk")
     func incremental() async throws {
         let deflater = try #require(Deflater(windowBits: 31))

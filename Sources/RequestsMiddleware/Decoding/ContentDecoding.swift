@@ -27,7 +27,9 @@ package import RequestsPOSIX
 ///
 /// These responses are not decoded: those without content (HEAD, 204, 304, a Content-Length of 0), partial responses
 /// (206) and redirects that are followed. A body of zero bytes that does not declare its length, such as an empty
-/// chunked one, is truncated and therefore an error.
+/// chunked one, is truncated and therefore an error, except for a status other than 2xx, with which servers send the
+/// coding of a body that they omit. A streamed `text/event-stream` may end anywhere, because servers flush it and do not
+/// end it.
 public struct ContentDecoding: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private let settings: Settings
@@ -172,7 +174,7 @@ extension ContentDecoding {
         _ response: RawResponse, to request: PreparedRequest
     ) async throws(RequestError) -> RawResponse {
         if case .file = response.body { return response }
-        guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
+        guard !response.hasNoContent, let chain = try makeChain(for: response.head, answering: request) else {
             return try await response.delivered(to: request)
         }
         let stream: ResponseStream
@@ -200,10 +202,22 @@ extension ContentDecoding {
         do throws(RequestError) {
             let limits = settings.limits
             return try DecodingChain(
-                list.codings(of: settings.codings, limit: limits.codings), named: list.names, limits: limits)
+                list.codings(of: settings.codings, limit: limits.codings), named: list.names, limits: limits,
+                until: request.end(of: head))
         } catch {
             throw error.adding(request: request, response: head)
         }
+    }
+}
+
+extension PreparedRequest {
+    /// Returns the places at which the coded body of a response to this request may end.
+    fileprivate func end(of head: ResponseHead) -> DecodingChain.End {
+        guard head.status.isSuccess else { return .completeOrEmpty }
+        guard case .streamed = delivery, let type = head.contentType,
+            MediaType(type: type.type, subtype: type.subtype) == MediaType(type: .text, subtype: "event-stream")
+        else { return .complete }
+        return .anywhere
     }
 }
 
@@ -221,15 +235,15 @@ extension RequestError {
 }
 
 extension RawResponse {
-    /// Whether the head declares that there is no content, so that its coding was applied to nothing.
+    /// Whether there is no content, so that the coding of the head was applied to nothing.
     ///
-    /// A body of undeclared length is encoded even if it has zero bytes: it is truncated.
-    fileprivate var declaresNoContent: Bool {
+    /// The body of a success is encoded unless its length is declared as 0: with zero bytes it is truncated.
+    fileprivate var hasNoContent: Bool {
         switch body {
         case .stream(let stream): return stream.length == 0
         case .bytes(let data):
-            guard data.isEmpty, let length = head.header[.contentLength] else { return false }
-            return Int(length) == 0
+            guard data.isEmpty else { return false }
+            return !head.status.isSuccess || head.header[.contentLength].map { Int($0) == 0 } ?? false
         case .file: return false
         }
     }

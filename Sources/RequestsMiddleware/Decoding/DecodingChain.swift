@@ -15,6 +15,16 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
         case yield
     }
 
+    /// The places at which a body may end.
+    enum End {
+        /// Only the end of its codings.
+        case complete
+        /// That, or before the first byte: servers name the coding of an error response whose body they omit.
+        case completeOrEmpty
+        /// Any: an event stream has no end, and its reader discards an event that is cut.
+        case anywhere
+    }
+
     /// The maximum number of bytes decoded by one step.
     private static var pieceSize: Int { 64 << 10 }
     /// The number of bytes read and written after which other tasks should run.
@@ -24,6 +34,7 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
 
     private var stages: [DecodingStage]
     private let limits: ContentDecoding.Limits
+    private let end: End
     private var work = 0
     // The memory for the latest piece.
     private let buffer: UnsafeMutableRawBufferPointer
@@ -34,7 +45,8 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
     ///
     /// - Throws: `RequestError` if there is not enough memory.
     init(
-        _ codings: [ContentCoding], named names: [String], limits: ContentDecoding.Limits
+        _ codings: [ContentCoding], named names: [String], limits: ContentDecoding.Limits,
+        until end: End = .complete
     ) throws(RequestError) {
         var stages: [DecodingStage] = []
         for (coding, name) in zip(codings, names).reversed() {
@@ -45,6 +57,7 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
         }
         self.stages = stages
         self.limits = limits
+        self.end = end
         buffer = .allocate(byteCount: Self.pieceSize, alignment: 16)
     }
 
@@ -83,10 +96,13 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
 
     /// Checks that the codings are complete at the end of the body.
     ///
-    /// A body of zero bytes is not: a response that declares no content is not decoded at all.
-    ///
     /// - Throws: `RequestError` with `protocolViolation` if a coding is truncated.
     func finish() throws(RequestError) {
+        switch end {
+        case .complete: break
+        case .completeOrEmpty where encodedCount > 0: break
+        case .completeOrEmpty, .anywhere: return
+        }
         for stage in stages where !stage.decoder.isAtEnd {
             throw RequestError(ContentCodingError(coding: stage.name, problem: .truncated, offset: stage.read))
         }

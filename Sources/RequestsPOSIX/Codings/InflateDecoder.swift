@@ -22,15 +22,11 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain a
         return rp_zlib_load(&library) == 1 ? library : nil
     }()
 
-    /// The size in bytes of a checksum, ignored at the end of data without the beginning of its wrapper.
-    private static var strayBytesAllowed: Int { 4 }
-
     private let library: rp_zlib
     // zlib stores the address of the stream, so it must not move.
     private let stream: UnsafeMutablePointer<rp_z_stream>
     private var format: Format?
     private var isInitialized = false
-    private var strayBytes = 0
     private(set) var isAtEnd = false
 
     /// Creates a decoder of `format`; with nil, the first byte determines which of the two deflate formats it is.
@@ -52,7 +48,7 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain a
     ) throws(CodingFault) -> (read: Int, written: Int) {
         if let first = input.first {
             if !isInitialized { try begin(first) }
-            if isAtEnd, try !continues(with: input) { return (input.count, 0) }
+            if isAtEnd { try beginMember(first) }
         }
         guard isInitialized, !isAtEnd else { return (0, 0) }
         let input = input.prefix(Int(UInt32.max))
@@ -85,17 +81,13 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain a
         isInitialized = true
     }
 
-    /// Returns whether to decode `input`, which follows the end of the data.
-    private func continues(with input: UnsafeRawBufferPointer) throws(CodingFault) -> Bool {
-        switch format {
-        case .gzip:
-            _ = rp_zlib_reset(library, stream)
-            isAtEnd = false
-            return true
-        case .raw where strayBytes + input.count <= Self.strayBytesAllowed:
-            strayBytes += input.count
-            return false
-        default: throw CodingFault(read: 0, problem: "unexpected bytes after the end")
+    /// Begins another gzip member, whose `first` byte follows the end of the data.
+    private func beginMember(_ first: UInt8) throws(CodingFault) {
+        // Without this check, a byte of padding would be the beginning of a member that is truncated.
+        guard format == .gzip, first == 0x1F else {
+            throw CodingFault(read: 0, problem: "unexpected bytes after the end")
         }
+        _ = rp_zlib_reset(library, stream)
+        isAtEnd = false
     }
 }
