@@ -19,7 +19,7 @@ public enum CredentialError: Error, Sendable {
     /// The path has a segment `.` or `..`, encoded or not, so that it might not be below the base URL of the
     /// credentials.
     case ambiguousPath
-    /// The server or the proxy offers only alternatives that ``DigestAuthenticator`` does not allow.
+    /// The server offers only alternatives that ``DigestAuthenticator`` does not allow.
     case fallbackNotAllowed(DigestAuthenticator.Fallbacks)
     /// The server sent a response digest (`rspauth`) that only someone without the password computes (RFC 7616 §3.5).
     case serverNotAuthenticated

@@ -11,7 +11,12 @@ extension DigestAuthenticator {
         _ failure: AuthenticationFailure<Token>
     ) async throws(RequestError) -> Bool {
         let challenges = failure.response.header.challenges
-        return try meet(challenges, candidates(in: challenges), after: failure.token, wasRepeated: failure.wasRepeated)
+        let candidates = candidates(in: challenges)
+        if try meet(challenges, candidates, after: failure.token, wasRepeated: failure.wasRepeated) { return true }
+        let refused = refusedFallbacks(in: challenges)
+        // After credentials were sent, the response rejects them, and the fallbacks are not its cause.
+        guard failure.token.nonce == nil, candidates.isEmpty, !refused.isEmpty else { return false }
+        throw RequestError(.credentialsUnavailable, underlying: CredentialError.fallbackNotAllowed(refused))
     }
 
     /// Returns the challenges that can be met, the strongest one first.
@@ -37,10 +42,6 @@ extension DigestAuthenticator {
         } else if allowsBasic(challenges) {
             next = .basic(generation: token.generation + 1)
         } else {
-            let refused = refusedFallbacks(in: challenges)
-            guard refused.isEmpty else {
-                throw RequestError(.credentialsUnavailable, underlying: CredentialError.fallbackNotAllowed(refused))
-            }
             return false
         }
         state.withLock { state in

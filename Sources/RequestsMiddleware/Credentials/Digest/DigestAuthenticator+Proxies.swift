@@ -28,8 +28,7 @@ extension DigestAuthenticator: AuthenticationChallenge.ProxyAuthenticator {
     /// Meets the challenge of a proxy.
     ///
     /// - Returns: Whether there are new credentials: false for rejected ones, and if no challenge can be met.
-    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes, or if the proxy
-    ///   offers only alternatives that are not allowed (``CredentialError/fallbackNotAllowed(_:)``).
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public func handleChallenge(
         in response: ResponseHead, to request: AuthenticationChallenge.ProxyRequest, token: Token
     ) throws(RequestError) -> Bool {
