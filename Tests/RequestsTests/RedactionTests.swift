@@ -2,6 +2,8 @@ import Requests
 import Testing
 
 private let secret = "hunter2-Äsecret"
+/// A secret that a bearer token can have.
+private let token = "hunter2-token"
 
 @Suite("Redaction")
 struct RedactionTests {
@@ -26,7 +28,7 @@ struct RedactionTests {
             "X-Auth-Token", "X-CSRF-Token",
         ])
     func planted(name: String) throws {
-        let field = Field(name: Field.Name(name), value: "Bearer \(secret)")
+        let field = Field(name: Field.Name(name), value: "Bearer \(token)")
         let described = try request(field)
         let prepared = try described.prepared()
         #expect(prepared.header[field.name] == field.value)
@@ -55,9 +57,9 @@ struct RedactionTests {
                 "cannot load https://user:hunter2-%C3%84secret@e.com/?api_key=hunter2&access_token=\(secret)"
             }
         }
-        let prepared = try request(Field(name: .authorization, value: "Bearer \(secret)")).prepared()
+        let prepared = try request(Field(name: .authorization, value: "Bearer \(token)")).prepared()
         let error = RequestError(
-            .connectionFailed, underlying: Talkative(), request: prepared, body: Data("you sent Bearer \(secret)".utf8))
+            .connectionFailed, underlying: Talkative(), request: prepared, body: Data("you sent Bearer \(token)".utf8))
         expectHidden(error)
         #expect(String(reflecting: error).contains("cannot load https://user:<redacted>@e.com/"))
         #expect(String(reflecting: error).contains("you sent <redacted>"))
