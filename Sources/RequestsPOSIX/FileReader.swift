@@ -13,6 +13,8 @@ package enum FileError: Error, Hashable, Sendable {
     case exists(path: String)
     /// Users other than the owner may read or change the file.
     case notPrivate(path: String)
+    /// Users other than the owner may replace the files in the folder.
+    case folderNotPrivate(path: String)
     /// The file does not have the expected format.
     case malformed(path: String)
     /// The file has more than `limit` bytes.
@@ -30,6 +32,9 @@ extension FileError: CustomStringConvertible {
         case .locked(let path): "\(ErrorText.quoted(path)) is in use: another task or process has locked it"
         case .exists(let path): "\(ErrorText.quoted(path)) exists"
         case .notPrivate(let path): "\(ErrorText.quoted(path)) can be accessed by others; set its mode to 0600"
+        case .folderNotPrivate(let path):
+            "others can write to the folder \(ErrorText.quoted(path)); remove that permission (chmod go-w), or use a "
+                + "folder of the user"
         case .malformed(let path): "\(ErrorText.quoted(path)) is malformed"
         case .tooLarge(let path, let limit): "\(ErrorText.quoted(path)) is larger than \(ErrorText.bytes(limit))"
         case .system(let error, let path): "\(ErrorText.quoted(path)): \(error)"
@@ -38,6 +43,14 @@ extension FileError: CustomStringConvertible {
 }
 
 extension FileError {
+    /// Whether the file itself may be intact: a system call failed, or the folder is refused.
+    package var concernsNoFile: Bool {
+        switch self {
+        case .system, .folderNotPrivate: true
+        default: false
+        }
+    }
+
     /// Throws unless there is nothing or a regular file at `path`, or behind a symbolic link there.
     ///
     /// Moving a file onto a device such as `/dev/null` would remove the device, if the process may do that.

@@ -10,11 +10,12 @@ package enum PrivateFile {
     ///   - beginning: The bytes with which the file must begin. They are compared before memory is allocated
     ///     for the others, so that a large file of another kind needs no such memory.
     /// - Returns: The bytes; nil if the file does not exist.
-    /// - Throws: `FileError.notPrivate` if another user owns it, or may read or change it; `tooLarge` if it has more
-    ///   than `limit` bytes; `malformed` if it begins differently.
+    /// - Throws: `FileError.folderNotPrivate` if another user may replace it; `notPrivate` if another user owns it, or may
+    ///   read or change it; `tooLarge` if it has more than `limit` bytes; `malformed` if it begins differently.
     package static func contents(
         of path: String, limit: Int, beginningWith beginning: [UInt8] = []
     ) throws(FileError) -> [UInt8]? {
+        try PrivateFolder.check(folder(of: path))
         do throws(FileError) {
             return try contents(of: FileReader(path: path), limit: limit, beginningWith: beginning)
         } catch .system(let error, _) where error.isNotFound {
@@ -38,7 +39,10 @@ package enum PrivateFile {
     /// Replaces the file at `path` by one with `bytes`, with the mode 0600.
     ///
     /// It waits until the disk has them: after a crash at any time, the file has the old or the new bytes.
+    ///
+    /// - Throws: `FileError.folderNotPrivate` if another user may replace it, or the error of the system.
     package static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        try PrivateFolder.check(folder(of: path))
         var writer = try FileWriter(replacing: path)
         try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try writer.write(UnsafeRawBufferPointer(buffer))
         }
@@ -48,10 +52,14 @@ package enum PrivateFile {
         try synchronizeFolder(of: path)
     }
 
+    /// Returns the path of the folder that contains `path`.
+    private static func folder(of path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "."
+    }
+
     /// Waits until the entry of `path` in its folder is on the disk.
     private static func synchronizeFolder(of path: String) throws(FileError) {
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let folder = slash.map { String(path[...$0]) } ?? "."
+        let folder = folder(of: path)
         let number = rp_open(folder, rp_open_reading)
         guard number >= 0 else { throw .system(.last("open"), path: folder) }
         let descriptor = Descriptor(adopting: number)

@@ -28,6 +28,18 @@ package enum PrivateFolder {
         }
     }
 
+    /// Throws if users other than the owner may replace files in the folder at `path`; a missing folder is accepted.
+    ///
+    /// In a sticky folder, such as `/tmp`, they may not. Only this user and the superuser may own the folder.
+    package static func check(_ path: String) throws(FileError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        let isOwned = status.st_uid == geteuid() || status.st_uid == 0
+        guard isOwned, status.st_mode & 0o022 == 0 || status.st_mode & 0o1000 != 0 else {
+            throw .folderNotPrivate(path: path)
+        }
+    }
+
     /// Returns the regular files in the folder, in no order.
     ///
     /// - Throws: `FileError` if the folder cannot be listed, or one of its files cannot be examined.

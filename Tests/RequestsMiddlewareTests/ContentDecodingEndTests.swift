@@ -8,7 +8,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-/// What a coded body may end with, compared with curl 7.88 and 8.5.
+/// What a coded body may end with, compared with curl 7.88.
 @Suite(
     "The end of coded bodies", .timeLimit(.minutes(10)),
     .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))

@@ -42,6 +42,7 @@ struct DetailMessageTests {
             "notRegular": FileError.notRegular(path: "/dev/null"), "invalidPath": FileError.invalidPath,
             "locked": FileError.locked(path: "/tmp/a"), "notPrivate": FileError.notPrivate(path: "/tmp/a"),
             "tooLarge": FileError.tooLarge(path: "/tmp/a", limit: 1), "exists": FileError.exists(path: "/tmp/a"),
+            "folderNotPrivate": FileError.folderNotPrivate(path: "/tmp/a"),
             "malformed": FileError.malformed(path: "/tmp/a"),
             "system": FileError.system(SystemError("open", code: ENOENT), path: "/tmp/a\n"),
         ])

@@ -9,7 +9,9 @@ package final class TemporaryDirectory: Sendable {
     /// Creates the directory, or ends the process if that fails, because a test without it would prove nothing.
     package init() {
         do {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            // With any umask, others cannot write to it: private files in it would be refused.
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         } catch {
             preconditionFailure("could not create \(path): \(error)")
         }

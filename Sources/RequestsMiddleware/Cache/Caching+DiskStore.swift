@@ -16,11 +16,11 @@ extension Caching {
     /// key in the file `key`, so the folder contains no URLs or credentials of requests. Bodies and headers of
     /// responses are not encrypted.
     ///
-    /// If the disk is full, or the folder cannot be created, read or written, requests are sent as if nothing were
-    /// stored, and ``lastProblem`` contains the reason. If the folder cannot be written, an invalid entry remains; this
-    /// store does not use it again, but other processes can. After 4,096 such entries the store uses none. While the
-    /// folder cannot be listed, no entry beyond the capacity is added. The first entry creates the folder, also after
-    /// it was removed. On Linux, the hash function is that of the system's OpenSSL.
+    /// If the disk is full, the folder cannot be created, read or written, or others can write to it and it is not
+    /// sticky, requests are sent as if nothing were stored, and ``lastProblem`` contains the reason. If the folder
+    /// cannot be written, an invalid entry remains; this store does not use it again, but other processes can. After
+    /// 4,096 such entries the store uses none. While the folder cannot be listed, no entry beyond the capacity is
+    /// added. The first entry creates the folder, also after it was removed. On Linux, OpenSSL computes the hashes.
     public final class DiskStore: CacheStore {
         /// The path of the folder.
         public let folder: String
@@ -116,7 +116,7 @@ extension Caching.DiskStore {
         } catch {
             record("\(error)")
             // A file that cannot be opened now, for example without free descriptors, may be intact.
-            if case .system = error { return nil }
+            if error.concernsNoFile { return nil }
         }
         remove(name)
         return nil
@@ -281,7 +281,7 @@ extension Caching.DiskStore {
             guard let secret = try PrivateFile.contents(of: path, limit: 1 << 10) else { return nil }
             if secret.count == Self.secretLength { return secret }
         } catch {
-            if case .system = error { throw error }
+            if error.concernsNoFile { throw error }
         }
         // A key that others can read, or that is damaged, must not be used.
         PrivateFolder.remove(path)

@@ -76,13 +76,14 @@ package struct Freshness: Hashable, Sendable {
         return min(heuristicLimit, (date - Double(modified.secondsSince1970)) / 10)
     }
 
-    /// Returns the seconds of the first member of Age; 0 if it has no number (RFC 9111 §5.1).
+    /// Returns the seconds of the first member of Age; 0 if it is not a whole number, and thus ignored (RFC 9111 §5.1).
     private static func receivedAge(_ header: Header) -> Int {
         guard let value = header.values(of: .age).first else { return 0 }
         var reader = FieldValueReader(value)
         reader.skipWhitespace()
-        // Text after the number is ignored, because a greater age is the safer choice.
-        return reader.number(limitedTo: 1 << 31) ?? 0
+        let seconds = reader.number(limitedTo: 1 << 31) ?? 0
+        reader.skipWhitespace()
+        return reader.isAtEnd || reader.isAt(",") ? seconds : 0
     }
 
     /// Returns the age of the response in seconds.
@@ -149,6 +150,9 @@ extension Freshness {
 }
 
 /// The conditions that a request has for the use of stored responses (RFC 9111 §5.2.1).
+///
+/// A time that is not a number of seconds, as in `max-age=abc`, is no condition. That a response with such a time is
+/// stale (RFC 9111 §4.2.1) is a rule for responses: it protects clients from a server's mistake.
 package struct CacheConditions: Hashable, Sendable {
     package var policy = PreparedRequest.CachePolicy.useProtocolCachePolicy
     package var noCache = false
@@ -171,10 +175,10 @@ package struct CacheConditions: Hashable, Sendable {
         noCache = control.has("no-cache")
         noStore = control.noStore
         onlyIfCached = control.onlyIfCached
-        maxAge = control.maxAge
-        minFresh = control.minFresh
-        maxStale = control.maxStale
-        staleIfError = control.staleIfError
+        maxAge = control.number(of: "max-age")
+        minFresh = control.number(of: "min-fresh")
+        maxStale = control.maxStale == .max ? .max : control.number(of: "max-stale")
+        staleIfError = control.number(of: "stale-if-error")
     }
 
     /// Whether the request must not be sent.

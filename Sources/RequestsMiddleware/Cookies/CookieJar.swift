@@ -8,7 +8,7 @@
 /// let cookies = jar.cookies(for: target, at: now)
 /// ```
 ///
-/// Cookies belong to a host, or to a domain and the hosts below it, and to a path. An IP address or a public suffix,
+/// Cookies belong to a host, or to a domain and the hosts below it, and to a path, of `http` and `https` URLs only. An IP address or a public suffix,
 /// such as `com`, is never a domain. A cookie with Secure is set and sent only over TLS or within this machine
 /// (`localhost`, `127.0.0.0/8`, `[::1]`). A cookie from another connection cannot replace or shadow it; that includes a
 /// cookie without a name such as `=id=7`, which is sent as `id=7`. A cookie whose name begins with `__Secure-` or
@@ -106,7 +106,7 @@ extension CookieJar {
     }
 
     private mutating func store(_ bytes: [UInt8], from target: TargetURI, at now: Date) -> Bool {
-        guard let setCookie = SetCookie(bytes, limit: limits.cookieSize),
+        guard CookieScope.isHTTP(target), let setCookie = SetCookie(bytes, limit: limits.cookieSize),
             let cookie = cookie(of: setCookie, from: target, at: now), permits(cookie, from: target, at: now),
             setCookie.hasRequiredAttributes(of: cookie)
         else { return false }
@@ -120,13 +120,13 @@ extension CookieJar {
     /// - Parameters:
     ///   - cookie: The cookie; one that has expired removes the stored one.
     ///   - now: The current date.
-    /// - Returns: False if the cookie is too large, or if its domain is a public suffix and it is not only for the
-    ///   host.
+    /// - Returns: False if the cookie is too large, if its domain is a public suffix and it is not only for the host, or
+    ///   if its name begins with `__Secure-` or `__Host-` and it lacks an attribute that the prefix requires.
     @discardableResult
     public mutating func insert(_ cookie: StoredCookie, at now: Date) -> Bool {
-        guard cookie.size <= limits.cookieSize, cookie.isHostOnly || !publicSuffixes.contains(cookie.domain) else {
-            return false
-        }
+        guard cookie.size <= limits.cookieSize, cookie.hasRequiredAttributes,
+            cookie.isHostOnly || !publicSuffixes.contains(cookie.domain)
+        else { return false }
         var cookie = cookie
         cookie.expires = cookie.expires.map { min($0, limit(of: now)).savable }
         set(cookie, at: now)
@@ -192,20 +192,37 @@ extension CookieJar {
     }
 }
 
-extension SetCookie {
-    /// Returns whether a cookie has the attributes that the prefix of its name requires (RFC 6265bis §4.1.3).
-    fileprivate func hasRequiredAttributes(of cookie: CookieJar.StoredCookie) -> Bool {
-        func begins(_ text: String, _ prefix: StaticString) -> Bool {
-            text.utf8.prefix(prefix.utf8CodeUnitCount).map(ASCIIFolding.folded).elementsEqual(
-                UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
+extension CookieJar.StoredCookie {
+    /// A prefix of a name that requires attributes (RFC 6265bis §4.1.3).
+    fileprivate enum Prefix: CaseIterable {
+        case secure, host
+
+        var text: StaticString { self == .host ? "__host-" : "__secure-" }
+    }
+
+    /// The prefix of the name; without one, of the value, which could be taken for a name.
+    fileprivate var prefix: Prefix? {
+        let text = (name.isEmpty ? value : name).utf8
+        return Prefix.allCases.first { prefix in
+            let (start, count) = (prefix.text.utf8Start, prefix.text.utf8CodeUnitCount)
+            return text.prefix(count).lazy.map(ASCIIFolding.folded)
+                .elementsEqual(UnsafeBufferPointer(start: start, count: count))
         }
-        // Sent without a name, the value could be taken for a cookie with a prefix.
-        let text = cookie.name.isEmpty ? cookie.value : cookie.name
-        let isForSecure = begins(text, "__secure-")
-        let isForHost = begins(text, "__host-")
-        guard isForSecure || isForHost else { return true }
-        guard !cookie.name.isEmpty, cookie.isSecure else { return false }
-        return !isForHost || (cookie.isHostOnly && namesNoDomain && hasRootPath)
+    }
+
+    /// Whether the cookie has the attributes that the prefix of its name requires.
+    fileprivate var hasRequiredAttributes: Bool {
+        guard let prefix else { return true }
+        guard !name.isEmpty, isSecure else { return false }
+        return prefix == .secure || (isHostOnly && path.hasSameBytes(as: "/"))
+    }
+}
+
+extension SetCookie {
+    /// Returns whether `cookie`, which this value sets, has the attributes that the prefix of its name requires, in the
+    /// way in which they must be written.
+    fileprivate func hasRequiredAttributes(of cookie: CookieJar.StoredCookie) -> Bool {
+        cookie.hasRequiredAttributes && (cookie.prefix != .host || (namesNoDomain && hasRootPath))
     }
 
     /// Whether the value has no domain.
@@ -222,7 +239,7 @@ extension CookieJar {
     ///   - now: The current date.
     /// - Returns: At most ``Limits/countPerRequest`` cookies, those with longer paths and older ones first.
     public mutating func cookies(for target: TargetURI, at now: Date) -> [StoredCookie] {
-        guard table.count > 0 else { return [] }
+        guard table.count > 0, CookieScope.isHTTP(target) else { return [] }
         let now = now.savable
         let slots = table.matching(
             host: target.host, path: target.path, isSecure: CookieScope.isSecure(target), at: now)
@@ -251,10 +268,11 @@ extension CookieJar {
 extension CookieJar {
     private mutating func set(_ cookie: StoredCookie, at now: Date) {
         changes?.add(cookie.key)
-        guard !cookie.isExpired(at: now) else {
-            if let slot = table.slot(of: cookie.key) { table.remove(slot) }
-            return
+        // An expired cookie is not replaced, because the new one would inherit its time of creation.
+        if let slot = table.slot(of: cookie.key), cookie.isExpired(at: now) || table[slot].isExpired(at: now) {
+            table.remove(slot)
         }
+        guard !cookie.isExpired(at: now) else { return }
         table.set(cookie)
         guard table.count > limits.count || table.slots(of: cookie.domain).count > limits.countPerDomain else { return }
         removeExpired(at: now)

@@ -33,6 +33,11 @@ enum CookieScope {
         return last == UInt8(ascii: "]") || (last &- UInt8(ascii: "0") < 10 && IPAddressText.octets(host) != nil)
     }
 
+    /// Returns whether cookies may be sent to and set by `target`: over HTTP, because other schemes have none.
+    static func isHTTP(_ target: TargetURI) -> Bool {
+        target.scheme.hasSameBytes(as: "https") || target.scheme.hasSameBytes(as: "http")
+    }
+
     /// Returns whether secure cookies may be sent to and set by `target`: over TLS, or within this machine.
     ///
     /// Browsers and curl regard the loopback as trustworthy too, because no one else can read it.

@@ -48,7 +48,8 @@ public final class CookieStore: CookieProviding, CookieStoring {
     /// file beside it, whose name ends in `.lock` and which is not removed.
     ///
     /// The file is JSON with the version of its format. A file that is malformed, of an unknown version, not a regular
-    /// file, or readable by others, is an error and is not replaced. The folder must exist.
+    /// file, or readable by others, is an error and is not replaced. The folder must exist; one that others can write
+    /// to and that is not sticky, as `/tmp` is, is an error.
     ///
     /// - Parameters:
     ///   - path: The path of the file, which need not exist.

@@ -117,6 +117,40 @@ struct CacheRulesTests {
         #expect(late.initialAge == 50)
     }
 
+    @Test(
+        "an Age that is not a whole number is ignored, as the members after the first",
+        arguments: [
+            ("7200", 7_200), (" 7200 ", 7_200), ("7200, 1", 7_200), ("7200 ,x", 7_200), ("0", 0), ("007", 7),
+            ("99999999999999999999", 2_147_483_648), ("7200.0", 0), ("7200.", 0), ("7200s", 0), ("7200 s", 0),
+            ("7.2e3", 0), ("-7200", 0), ("+7200", 0), ("\"7200\"", 0), ("x", 0), ("", 0), (",7200", 0), ("7200;a=b", 0),
+            ("0x10", 0), ("7200\u{301}", 0),
+        ] as [(String, Double)])
+    func ages(value: String, seconds: Double) {
+        let header: Header = [Field(name: .age, value: value), .cacheControl(.maxAge(100))]
+        let freshness = Freshness(status: 200, header: header, requestTime: 100, responseTime: 100)
+        #expect(freshness.initialAge == seconds)
+    }
+
+    @Test(
+        "a time in a request that is not a number of seconds is no condition",
+        arguments: ["abc", "", "\"\"", "-1", "1.5", "1s", "0x1", "\"1 \""])
+    func malformedConditions(value: String) {
+        let header: Header = .caching("max-age=100")
+        let freshness = Freshness(status: 200, header: header, requestTime: 100, responseTime: 100)
+        for name in ["max-age", "min-fresh", "stale-if-error"] {
+            let conditions = CacheConditions(header: .caching("\(name)=\(value)"))
+            #expect(freshness.use(for: conditions, at: 150) == .respond, "\(name)=\(value)")
+            #expect(freshness.use(for: conditions, at: 201) == .validate(.stale), "\(name)=\(value)")
+        }
+        #expect(CacheConditions(header: .caching("max-stale=\(value)")) == CacheConditions(header: []))
+        #expect(CacheConditions(header: .caching("max-age")) == CacheConditions(header: []))
+        #expect(CacheConditions(header: .caching("max-stale")).maxStale == .max)
+        // In a response such a time makes it stale (RFC 9111 §4.2.1).
+        let stale = Freshness(
+            status: 200, header: .caching("max-age=\(value)"), requestTime: 100, responseTime: 100)
+        #expect(stale.use(for: CacheConditions(header: []), at: 100) == .validate(.stale))
+    }
+
     @Test("an immutable response is not validated when the user reloads, while it is fresh")
     func immutable() {
         let freshness = Freshness(

@@ -189,6 +189,58 @@ struct CookieJarTests {
         #expect(try jar(value, from: "https://example.com/").count == (isStored ? 1 : 0))
     }
 
+    @Test(
+        "a cookie from another source has the attributes that the prefix of its name promises", .rows("R-39"),
+        arguments: [
+            ("__Secure-a", "1", true, true, "/x", true), ("__Secure-a", "1", false, true, "/", false),
+            ("__SECURE-a", "1", false, true, "/", false), ("__Secure-a", "1", true, false, "/", true),
+            ("__Host-a", "1", true, true, "/", true), ("__Host-a", "1", false, true, "/", false),
+            ("__host-a", "1", true, true, "/x", false), ("__Host-a", "1", true, false, "/", false),
+            ("", "__Host-a=1", true, true, "/", false), ("", "__secure-a=1", true, true, "/", false),
+            ("__Secur-a", "1", false, false, "/x", true),
+        ])
+    func insertedPrefixes(
+        name: String, value: String, isSecure: Bool, isHostOnly: Bool, path: String, isAccepted: Bool
+    ) throws {
+        var jar = CookieJar(publicSuffixes: .conservative)
+        let cookie = try #require(
+            CookieJar.StoredCookie(
+                name: name, value: value, domain: "example.com", isHostOnly: isHostOnly, path: path,
+                isSecure: isSecure, created: now))
+        #expect(jar.insert(cookie, at: now) == isAccepted && jar.count == (isAccepted ? 1 : 0))
+    }
+
+    @Test("a target whose scheme is not http or https neither sets nor receives cookies", .rows("R-39"))
+    func schemes() throws {
+        var jar = try jar("a=1", from: "https://example.com/")
+        for scheme in ["ftp", "ws", "wss", "file", "httpx", "gopher"] {
+            let other = try target("\(scheme)://example.com/")
+            #expect(jar.cookies(for: other, at: now).isEmpty, "\(scheme)")
+            #expect(!jar.store("a=2", from: other, at: now) && jar.cookies.map(\.value) == ["1"], "\(scheme)")
+        }
+        for scheme in ["http", "https", "HTTP"] {
+            #expect(try sent(&jar, to: "\(scheme)://example.com/") == "a=1")
+        }
+    }
+
+    @Test("a cookie keeps the time of creation of the one that it replaces, unless that has expired", .rows("R-39"))
+    func creation() throws {
+        var jar = CookieJar(publicSuffixes: .conservative)
+        let url = try target("https://example.com/")
+        jar.store("a=1; Max-Age=10", from: url, at: now)
+        jar.store("b=1; Max-Age=100", from: url, at: now + 1)
+        jar.store("a=2; Max-Age=10", from: url, at: now + 2)
+        #expect(jar.cookies.first { $0.name == "a" }?.created == now)
+        // At its expiry, a cookie has expired.
+        jar.store("a=3; Max-Age=100", from: url, at: now + 12)
+        #expect(jar.cookies.first { $0.name == "a" }?.created == now + 12)
+        #expect(try sent(&jar, to: "https://example.com/", after: 13) == "b=1; a=3")
+        let inserted = try #require(
+            CookieJar.StoredCookie(name: "b", value: "2", domain: "example.com", created: now + 150))
+        jar.insert(inserted, at: now + 150)
+        #expect(jar.cookies.first { $0.name == "b" }?.created == now + 150)
+    }
+
     @Test("the attribute SameSite is kept, and has no effect (R-39)")
     func sameSite() throws {
         for (text, value) in [

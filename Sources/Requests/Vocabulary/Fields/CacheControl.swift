@@ -65,10 +65,15 @@ public struct CacheControl: Hashable, Sendable {
     /// - Returns: The seconds. A missing or malformed argument is 0, so that the response counts as stale (RFC 9111
     ///   §4.2.1). A number above 2,147,483,648 is 2,147,483,648 (RFC 9111 §1.2.2).
     public func seconds(of name: String) -> Int? {
+        contains(name) ? number(of: name) ?? 0 : nil
+    }
+
+    /// Returns the argument of a directive in seconds, at most 2,147,483,648; nil if it is missing or malformed.
+    package func number(of name: String) -> Int? {
         guard let value = directives[name] else { return nil }
         var reader = FieldValueReader(value)
-        let number = reader.number(limitedTo: 1 << 31) ?? 0
-        return reader.isAtEnd ? number : 0
+        let number = reader.number(limitedTo: 1 << 31)
+        return reader.isAtEnd ? number : nil
     }
 
     /// Returns the field names to which a directive is limited, as in `no-cache="Set-Cookie"`; empty if there are none.

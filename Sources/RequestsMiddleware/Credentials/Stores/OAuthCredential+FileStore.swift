@@ -16,7 +16,7 @@ extension OAuthCredential {
     ///
     /// The file is JSON with the version of its format and the number of changes. A file that is malformed, of an
     /// unknown version, not a regular file, or readable by others, is an error and is not replaced. The folder must
-    /// exist.
+    /// exist; one that others can write to and that is not sticky, as `/tmp` is, is an error.
     public final class FileStore: CredentialStore {
         /// The path of the file.
         public let path: String
