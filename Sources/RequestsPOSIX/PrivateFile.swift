@@ -10,8 +10,8 @@ package enum PrivateFile {
     ///   - beginning: The bytes with which the file must begin. They are compared before memory is allocated
     ///     for the others, so that a large file of another kind needs no such memory.
     /// - Returns: The bytes; nil if the file does not exist.
-    /// - Throws: `FileError.folderNotPrivate` if another user may replace it; `notPrivate` if another user owns it, or may
-    ///   read or change it; `tooLarge` if it has more than `limit` bytes; `malformed` if it begins differently.
+    /// - Throws: `FileError.folderNotPrivate` if another user may replace it; `notPrivate` if another user owns it, or
+    ///   may read or change it; `tooLarge` if it has more than `limit` bytes; `malformed` if it begins differently.
     package static func contents(
         of path: String, limit: Int, beginningWith beginning: [UInt8] = []
     ) throws(FileError) -> [UInt8]? {

@@ -4,21 +4,29 @@
 /// the origin of the request when a redirect leads to another origin, whatever their names are. It cannot change
 /// Accept, Content-Type or the fields that belong to the executor: such changes are discarded.
 public struct AuthenticationProvider: Sendable {
-    private let authenticate: (@Sendable (inout Header) -> Void)?
-
-    /// The error of credentials that cannot be sent; nil when they can.
-    private(set) var problem: RequestError?
+    private let authenticate: (@Sendable (inout Header) throws(RequestError) -> Void)?
 
     /// Whether the provider is known to set Authorization and no other field.
-    private(set) var setsAuthorizationOnly = false
+    let setsAuthorizationOnly: Bool
 
     /// Creates a provider that changes the header with `authenticate`.
     public init(authenticate: @escaping @Sendable (inout Header) -> Void) {
         self.authenticate = authenticate
+        setsAuthorizationOnly = false
+    }
+
+    /// Creates a provider that sets `field`, a value of Authorization, or throws `problem`.
+    private init(setting field: Field, problem: RequestError?) {
+        authenticate = { (header) throws(RequestError) in
+            if let problem { throw problem }
+            header.set(field)
+        }
+        setsAuthorizationOnly = true
     }
 
     private init() {
         authenticate = nil
+        setsAuthorizationOnly = false
     }
 
     /// Whether the provider adds nothing.
@@ -28,8 +36,7 @@ public struct AuthenticationProvider: Sendable {
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` for credentials that cannot be sent.
     func update(_ header: inout Header) throws(RequestError) {
-        if let problem { throw problem }
-        authenticate?(&header)
+        try authenticate?(&header)
     }
 }
 
@@ -42,10 +49,7 @@ extension AuthenticationProvider {
     /// A token that is empty, or contains a character other than visible ASCII characters (RFC 6749 A.12), is an error
     /// of the request: ``RequestError/InvalidRequest/invalidBearerToken``.
     public static func bearerToken(_ token: String) -> AuthenticationProvider {
-        var provider = AuthenticationProvider { $0.set(.authorization(bearerToken: token)) }
-        provider.setsAuthorizationOnly = true
-        provider.problem = BearerToken.error(of: token)
-        return provider
+        AuthenticationProvider(setting: .authorization(bearerToken: token), problem: BearerToken.error(of: token))
     }
 
     /// Returns a provider that sets Authorization to `Basic` and the credentials, UTF-8 in base64 (RFC 7617).
@@ -55,16 +59,15 @@ extension AuthenticationProvider {
     /// ``RequestError/InvalidRequest/invalidFieldValue``.
     public static func basicAuth(username: String, password: String) -> AuthenticationProvider {
         let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
-        var provider = AuthenticationProvider { $0[.authorization] = "Basic \(credentials)" }
-        provider.setsAuthorizationOnly = true
         let problem: RequestError.InvalidRequest? =
             if username.utf8.contains(UInt8(ascii: ":")) {
                 .colonInUsername
             } else if (username + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
                 .invalidFieldValue
             } else { nil }
-        provider.problem = problem.map { RequestError(.invalidRequest($0), detail: "Basic credentials") }
-        return provider
+        return AuthenticationProvider(
+            setting: .authorization("Basic \(credentials)"),
+            problem: problem.map { RequestError(.invalidRequest($0), detail: "Basic credentials") })
     }
 
     /// Returns a provider that sends the userinfo of a URL as Basic credentials (decision 0001).

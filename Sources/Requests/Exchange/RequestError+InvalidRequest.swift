@@ -108,3 +108,10 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         }
     }
 }
+
+extension BearerToken {
+    /// Returns the error of a request with `token`; nil for a valid one.
+    package static func error(of token: String) -> RequestError? {
+        problem(of: token).map { RequestError(.invalidRequest(.invalidBearerToken), detail: $0).beforeSending() }
+    }
+}

@@ -27,9 +27,4 @@ package enum BearerToken {
         else { return nil }
         return problem(of: value[bytes.index(after: space)...])
     }
-
-    /// Returns the error of a request with `token`; nil for a valid one.
-    package static func error(of token: String) -> RequestError? {
-        problem(of: token).map { RequestError(.invalidRequest(.invalidBearerToken), detail: $0).beforeSending() }
-    }
 }

@@ -8,12 +8,12 @@
 /// let cookies = jar.cookies(for: target, at: now)
 /// ```
 ///
-/// Cookies belong to a host, or to a domain and the hosts below it, and to a path, of `http` and `https` URLs only. An IP address or a public suffix,
-/// such as `com`, is never a domain. A cookie with Secure is set and sent only over TLS or within this machine
-/// (`localhost`, `127.0.0.0/8`, `[::1]`). A cookie from another connection cannot replace or shadow it; that includes a
-/// cookie without a name such as `=id=7`, which is sent as `id=7`. A cookie whose name begins with `__Secure-` or
-/// `__Host-` must have the attributes that the prefix requires. A value with a control character, with more octets than
-/// ``Limits/cookieSize``, or with octets that are not UTF-8 is ignored.
+/// Cookies belong to a host, or to a domain and the hosts below it, and to a path, of `http` and `https` URLs only. An
+/// IP address or a public suffix, such as `com`, is never a domain. A cookie with Secure is set and sent only over TLS
+/// or within this machine (`localhost`, `127.0.0.0/8`, `[::1]`). A cookie from another connection cannot replace or
+/// shadow it; that includes a cookie without a name such as `=id=7`, which is sent as `id=7`. A cookie whose name
+/// begins with `__Secure-` or `__Host-` must have the attributes that the prefix requires. A value with a control
+/// character, with more octets than ``Limits/cookieSize``, or with octets that are not UTF-8 is ignored.
 public struct CookieJar: Sendable {
     /// The bounds of the jar.
     public let limits: Limits
@@ -120,8 +120,8 @@ extension CookieJar {
     /// - Parameters:
     ///   - cookie: The cookie; one that has expired removes the stored one.
     ///   - now: The current date.
-    /// - Returns: False if the cookie is too large, if its domain is a public suffix and it is not only for the host, or
-    ///   if its name begins with `__Secure-` or `__Host-` and it lacks an attribute that the prefix requires.
+    /// - Returns: False if the cookie is too large, if its domain is a public suffix and it is not only for the host,
+    ///   or if its name begins with `__Secure-` or `__Host-` and it lacks an attribute that the prefix requires.
     @discardableResult
     public mutating func insert(_ cookie: StoredCookie, at now: Date) -> Bool {
         guard cookie.size <= limits.cookieSize, cookie.hasRequiredAttributes,

@@ -9,10 +9,10 @@ package import RequestsPOSIX
 /// ```
 ///
 /// The first request has no credentials; the server challenges it with a 401. Of several challenges, the strongest one
-/// whose hash this system has is met. If the server offers only MD5 or Basic, which are not allowed by default, the call
-/// fails with `credentialsUnavailable` and ``CredentialError/fallbackNotAllowed(_:)``. Later requests have credentials at once: parallel requests share the server's
-/// nonce, each with its own count. A server can replace the nonce with `stale` or with Authentication-Info. Because of
-/// 401 responses, a request is sent at most three times.
+/// whose hash this system has is met. If the server offers only MD5 or Basic, which are not allowed by default, the
+/// call fails with `credentialsUnavailable` and ``CredentialError/fallbackNotAllowed(_:)``. Later requests have
+/// credentials at once: parallel requests share the server's nonce, each with its own count. A server can replace the
+/// nonce with `stale` or with Authentication-Info. Because of 401 responses, a request is sent at most three times.
 ///
 /// With `auth-int`, the credentials protect the body too. It is used if the server offers nothing else or
 /// ``prefersIntegrity`` is true; a body that is a file or a stream is then read once more before it is sent, and one
