@@ -33,7 +33,8 @@ struct ReadmeSnippetTests {
         "compiled code contains every Swift snippet of an article, line for line",
         arguments: [
             ("Retrying", "Requests"), ("CachingResponses", "RequestsMiddleware"),
-            ("KeepingCookies", "RequestsMiddleware"), ("ProtectingServersAndClients", "RequestsMiddleware"),
+            ("KeepingCookies", "RequestsMiddleware"), ("ObservingRequests", "RequestsMiddleware"),
+            ("ProtectingServersAndClients", "RequestsMiddleware"), ("RequestsMiddleware", "RequestsMiddleware"),
             ("SigningIn", "RequestsMiddleware"), ("SigningRequests", "RequestsMiddleware"),
         ])
     func snippets(article: String, module: String) throws {

@@ -2,16 +2,18 @@ import RequestsFoundation
 import RequestsMiddleware
 import RequestsSocket
 
-// The code of the articles on caching, cookies and protection; a House test finds each of their snippets in this file,
-// line for line.
+// The code of the articles on caching, cookies and protection, which `MiddlewareArticleTests` runs; a House test finds
+// each of their snippets in this file, line for line.
 
-private struct User: Decodable, Sendable {}
+struct ArticleUser: Decodable, Hashable, Sendable { var login: String? }
 
-private enum Users: Endpoint {
+private typealias User = ArticleUser
+
+enum Users: Endpoint {
     case me
     case named(String)
 
-    func request(from api: AnonymousRequestProvider) -> Request<AnonymousRequestProvider, User> {
+    func request(from api: AnonymousRequestProvider) -> Request<AnonymousRequestProvider, ArticleUser> {
         switch self {
         case .me: api.get(.json(), from: "/user")
         case .named(let login): api.get(.json(), from: "/users/\(login)")
@@ -19,7 +21,7 @@ private enum Users: Endpoint {
     }
 }
 
-private enum CachingArticle {
+enum CachingArticle {
     static func chain(_ authenticator: FixedCredentials, _ environment: RequestEnvironment) -> some RequestExecutor {
         let executor = SocketExecutor()
             .decodingContent()
@@ -29,10 +31,11 @@ private enum CachingArticle {
         return executor
     }
 
-    static func status(_ client: Client<AnonymousRequestProvider>) async throws {
+    static func status(_ client: Client<AnonymousRequestProvider>) async throws -> String? {
         let response = try await client.response(for: Users.me)
         print(response.metrics.cacheStatus?.description ?? "no cache")
         // Requests; fwd=stale; fwd-status=304; ttl=60; stored
+        return response.metrics.cacheStatus?.description
     }
 
     static func partition(_ base: SocketExecutor) -> some RequestExecutor {
@@ -43,7 +46,7 @@ private enum CachingArticle {
     }
 }
 
-private enum CookiesArticle {
+enum CookiesArticle {
     static func client(_ api: AnonymousRequestProvider) -> Client<AnonymousRequestProvider> {
         let client = Client(api, executor: SocketExecutor())
             .keepingCookies()
@@ -51,7 +54,7 @@ private enum CookiesArticle {
     }
 
     static func shared(
-        _ executor: SocketExecutor, _ shopAPI: AnonymousRequestProvider, _ loginAPI: AnonymousRequestProvider
+        _ executor: some RequestExecutor, _ shopAPI: AnonymousRequestProvider, _ loginAPI: AnonymousRequestProvider
     ) -> [Client<AnonymousRequestProvider>] {
         let store = CookieStore()
         let shop = Client(shopAPI, executor: executor.keepingCookies(in: store))
@@ -64,7 +67,7 @@ private enum CookiesArticle {
         try await store.save()
     }
 
-    static func requests(_ api: AnonymousRequestProvider) -> [Request<AnonymousRequestProvider, User>] {
+    static func requests(_ api: AnonymousRequestProvider) -> [Request<AnonymousRequestProvider, ArticleUser>] {
         [
             api.get(.json(), from: "/public").withoutCookies(),
             api.get(.json(), from: "/session").keepingCookies(in: CookieStore()),
@@ -93,7 +96,7 @@ private enum CookiesArticle {
     }
 }
 
-private enum ProtectionArticle {
+enum ProtectionArticle {
     static func chain() -> some RequestExecutor {
         let executor = SocketExecutor()
             .decodingContent()
@@ -106,7 +109,7 @@ private enum ProtectionArticle {
         return executor
     }
 
-    static func fanOut(_ client: Client<AnonymousRequestProvider>, _ names: [String]) async throws -> [User] {
+    static func fanOut(_ client: Client<AnonymousRequestProvider>, _ names: [String]) async throws -> [ArticleUser] {
         let users = try await client.concurrently(limit: 8)
             .perform(names.map(Users.named))
         return users

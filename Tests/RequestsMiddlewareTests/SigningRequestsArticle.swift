@@ -1,11 +1,15 @@
 import RequestsMiddleware
 import RequestsSocket
 
-/// The code of the article on signing requests; `ReadmeSnippetTests` checks that it has each snippet, line for line.
-private enum SigningRequestsArticle {
-    struct Role: Sendable {
+/// The code of the article on signing requests, which `MiddlewareArticleTests` runs; `ReadmeSnippetTests` checks that
+/// it has each snippet, line for line.
+enum SigningRequestsArticle {
+    actor Role {
+        private(set) var count = 0
+
         func credentials() async throws -> AWSSignature.Credentials {
-            AWSSignature.Credentials(accessKeyID: "id", secretAccessKey: "secret")
+            count += 1
+            return AWSSignature.Credentials(accessKeyID: "id", secretAccessKey: "planted-secret")
         }
     }
 
