@@ -46,28 +46,31 @@ extension RequestError: CustomNSError {
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         if let underlying { info[NSUnderlyingErrorKey] = underlying }
-        if let request { info[UserInfoKey.url] = request.target.redacted() }
-        if let response { add(response, to: &info) }
-        if let body {
+        let redaction = redaction
+        if let request { info[UserInfoKey.url] = redaction.url(request.target) }
+        if let response { add(response, redaction, to: &info) }
+        if let body, !redaction.hidesBodies {
+            // An `NSError` prints its details.
+            let body = Data(redaction.body(Array(body), response?.header ?? .empty))
             info[UserInfoKey.body] = body
             if let json = Self.jsonObject(of: body) { info[UserInfoKey.json] = json }
         }
         return info
     }
 
-    private func add(_ response: ResponseHead, to info: inout [String: Any]) {
+    private func add(_ response: ResponseHead, _ redaction: ExchangeRedaction, to info: inout [String: Any]) {
         info[UserInfoKey.statusCode] = response.status.code
-        info[UserInfoKey.contentType] = response.header[.contentType]
+        info[UserInfoKey.contentType] = response.header[.contentType].map(redaction.text)
         if let location = response.header[.location] {
-            info[UserInfoKey.location] = (try? response.target.resolving(location))?.redacted()
+            info[UserInfoKey.location] = (try? response.target.resolving(location)).map(redaction.url)
         }
-        var redacted = response
         // Location may contain secrets; the value above does not.
-        redacted.header.removeAll { Redaction.standard.isSecret($0.name) || $0.name == .location }
-        if let url = URL(string: response.target.redacted()) {
+        let shown = response.header.filter { !redaction.isSecret($0.name) && $0.name != .location }
+        if let url = URL(string: redaction.url(response.target)) {
             info[UserInfoKey.response] = HTTPURLResponse(
-                url: url, statusCode: redacted.status.code, httpVersion: "HTTP/1.1",
-                headerFields: redacted.header.dictionaryValue)
+                url: url, statusCode: response.status.code, httpVersion: "HTTP/1.1",
+                headerFields: Header(shown.map { Field(name: $0.name, value: redaction.value(of: $0)) }).dictionaryValue
+            )
         }
     }
 

@@ -321,3 +321,11 @@ extension MockExecutor {
         entries.compactMap { $0.stub == stub.number ? $0.request : nil }
     }
 }
+
+extension MockExecutor: CustomStringConvertible, CustomReflectable {
+    /// The name of the type.
+    public var description: String { "MockExecutor" }
+
+    /// The mirror that `dump` prints, without the stubs and requests of the executor.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -141,3 +141,11 @@ extension SocketExecutor: CountsConnections {
     /// The connections of the pool, by origin.
     package var connectionCounts: [ConnectionCount] { handle.pool.countsByOrigin }
 }
+
+extension SocketExecutor: CustomStringConvertible, CustomReflectable {
+    /// The name of the type.
+    public var description: String { "SocketExecutor" }
+
+    /// The mirror that `dump` prints, without the connections of the executor.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -145,3 +145,11 @@ extension PreparedRequest {
         }
     }
 }
+
+extension URLSessionExecutor: CustomStringConvertible, CustomReflectable {
+    /// The name of the type.
+    public var description: String { "URLSessionExecutor" }
+
+    /// The mirror that `dump` prints, without the sessions of the executor.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

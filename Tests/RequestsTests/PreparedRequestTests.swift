@@ -57,7 +57,7 @@ struct PreparedRequestTests {
                 """)
         let revealed = request.wireText(secrets: .revealed)
         #expect(revealed.contains("?token=hunter2&") && revealed.contains("Authorization: Bearer hunter2\n"))
-        let own = Redaction(alsoFields: ["content-type"], alsoQueryItems: ["X"])
+        let own = Redaction(also: ["content-type", "X"])
         #expect(request.wireText(secrets: .redacted, redaction: own).contains("&x=<redacted> HTTP"))
         #expect(request.wireText(secrets: .redacted, redaction: own).contains("Content-Type: <redacted>"))
     }

@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import TestSupport
 import Testing
 
 extension PreparedRequest {
@@ -59,10 +60,12 @@ struct RedirectSecretTests {
         #expect(request.target.query == "token=secret")
     }
 
-    @Test("a redirect to another origin drops every redacted field, and one within the origin keeps it (R-8, R-27)")
+    @Test(
+        "a redirect to another origin drops every redacted field, and one within the origin keeps it",
+        .rows("R-8", "R-27", "R-28"))
     func standardNames() throws {
-        let names = Redaction.standard.fieldNames
-        #expect(names.count > 5)
+        let names = SecretNameTests.secrets.map { Field.Name($0) }.filter(\.isValid)
+        #expect(names.count > 50)
         for name in names {
             let first = try redirectable(
                 .get, "http://a.com/x",
@@ -73,6 +76,19 @@ struct RedirectSecretTests {
             #expect(other.header == [Field(name: "X-Open", value: "open")], "\(name)")
             other.header.set(Field(name: name, value: "secret"))
             #expect(other.header[name] == nil, "\(name)")
+            other.target = try TargetURI("http://b.com/?\(name)=secret&page=2")
+            #expect(other.target.query == "page=2", "\(name)")
+        }
+    }
+
+    @Test("a redirect to another origin keeps fields and items with everyday names", .rows("R-28"))
+    func everydayNames() throws {
+        for name in SecretNameTests.everyday.map({ Field.Name($0) }) where name.isValid && !name.belongsToExecutor {
+            let field = Field(name: name, value: "text")
+            var other = try redirectable(.get, "http://a.com/x", header: [field]).redirected(to: "http://b.com/")
+            #expect(other.header == [field])
+            other.target = try TargetURI("http://b.com/?\(name)=text")
+            #expect(other.target.query == "\(name)=text")
         }
     }
 

@@ -110,7 +110,7 @@ public struct RequestEnvironment: RequestProviding {
     }
 }
 
-extension RequestEnvironment: Hashable, CustomStringConvertible {
+extension RequestEnvironment: Hashable, CustomStringConvertible, CustomReflectable {
     /// Returns a Boolean value that indicates whether both have the same base URL and joining; the defaults are not
     /// compared.
     public static func == (left: Self, right: Self) -> Bool {
@@ -122,6 +122,9 @@ extension RequestEnvironment: Hashable, CustomStringConvertible {
 
     /// The base URL without userinfo.
     public var description: String { "\(target)" }
+
+    /// The mirror that `dump` prints: the base URL without userinfo, and the header, whose secrets are redacted.
+    public var customMirror: Mirror { Mirror(self, children: ["baseURL": description, "header": header]) }
 }
 
 extension Request {

@@ -157,6 +157,14 @@ public struct AnonymousRequestProvider: RequestProviding, Hashable {
     }
 }
 
+extension AnonymousRequestProvider: CustomStringConvertible, CustomReflectable {
+    /// The base URL without userinfo and with its secrets redacted.
+    public var description: String { Redaction.standard.redacted(reference: baseURL.absoluteString) }
+
+    /// The mirror that `dump` prints: the description.
+    public var customMirror: Mirror { Mirror(self, children: ["baseURL": description]) }
+}
+
 extension URL {
     /// Creates a URL from a literal.
     ///

@@ -27,7 +27,7 @@ extension RequestBody {
 
 extension PreparedRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method and the URL, with secrets redacted.
-    public var description: String { "\(method) \(target)" }
+    public var description: String { "\(method) \(ExchangeRedaction(self).url(target))" }
 
     /// The wire text, with secrets redacted.
     public var debugDescription: String { wireText }

@@ -13,10 +13,8 @@ extension PreparedRequest {
     ///   - redaction: The names of the fields and query items that are secrets.
     /// - Returns: The command.
     public func curlCommand(secrets: Redaction.Secrets = .redacted, redaction: Redaction = .standard) -> String {
-        let isRedacted = secrets == .redacted
-        let redaction = redaction.including(redirectPolicy.sensitiveFields)
-        let finder = isRedacted ? self.secrets(redaction) : SecretFinder([])
-        let url = isRedacted ? finder.redacted(target.redacted(by: redaction)) : target.absoluteString
+        let redaction = self.redaction(secrets, redaction)
+        let url = redaction.url(target)
         var input = ""
         var words = ["curl"]
         // Without this option, curl expands brackets and braces in a URL.
@@ -26,10 +24,9 @@ extension PreparedRequest {
         case .head where body.isNone: words.append("--head")
         default: words += ["--request", ShellWord.quoted(method.rawValue)]
         }
-        let form = formWords(isRedacted ? redaction : nil, finder)
+        let form = formWords(redaction)
         for field in header.list.joiningCookies where form == nil || field.name != .contentType {
-            let isSecret = isRedacted && redaction.isSecret(field.name)
-            let value = isSecret ? Redaction.placeholder : finder.redacted(field.value)
+            let value = redaction.value(of: field)
             // curl removes a field that is spelled "Name:"; it sends "Name;" with an empty value.
             words += ["--header", ShellWord.quoted(field.name.rawValue + (value.isEmpty ? ";" : ": \(value)"))]
         }
@@ -39,8 +36,8 @@ extension PreparedRequest {
         case _ where form != nil: words += form ?? []
         case .none:
             if framing(ofLength: 0) == .length(0) { words += ["--header", "'Content-Length: 0'"] }
-        case .bytes(let data) where data.count <= 1_024 && !(isRedacted && hasSecretBodies):
-            let data = Data(finder.redacted(Array(data)))
+        case .bytes(let data) where data.count <= 1_024 && !redaction.hidesBodies:
+            let data = Data(redaction.body(Array(data), header))
             if let text = ShellWord.text(of: data) {
                 words += ["--data-raw", ShellWord.quoted(text)]
             } else {
@@ -100,17 +97,15 @@ enum ShellWord {
 protocol CurlDescribable: Sendable {
     /// Returns the options of curl that send the body; nil if curl cannot express a part of it.
     ///
-    /// - Parameters:
-    ///   - redaction: The names of the parts that are secrets; nil shows them.
-    ///   - finder: Replaces other secrets.
+    /// - Parameter redaction: The redaction of the parts.
     /// - Returns: The words of the command.
-    func curlWords(_ redaction: Redaction?, _ finder: SecretFinder) -> [String]?
+    func curlWords(_ redaction: ExchangeRedaction) -> [String]?
 }
 
 extension PreparedRequest {
     /// Returns the options of curl that send the form of this request; nil if it has none, or curl cannot express it.
-    private func formWords(_ redaction: Redaction?, _ finder: SecretFinder) -> [String]? {
+    private func formWords(_ redaction: ExchangeRedaction) -> [String]? {
         guard let form = parts.settings.form, !body.isNone, header.contentType?.subtype == .formData else { return nil }
-        return form.curlWords(redaction, finder)
+        return form.curlWords(redaction)
     }
 }

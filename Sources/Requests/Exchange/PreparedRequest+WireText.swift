@@ -15,33 +15,29 @@ extension PreparedRequest {
     ///   - redaction: The names of the fields and query items that are secrets.
     /// - Returns: The text.
     public func wireText(secrets: Redaction.Secrets, redaction: Redaction = .standard) -> String {
-        let redaction = redaction.including(redirectPolicy.sensitiveFields)
-        let finder = secrets == .redacted ? self.secrets(redaction) : SecretFinder([])
-        let shown = printable(redaction: secrets == .redacted ? redaction : nil, finder)
+        let redaction = self.redaction(secrets, redaction)
+        let shown = printable(redaction)
         let framing = framing(ofLength: body.knownLength)
         let head = RequestHeadWriter.uncheckedHead(of: shown, framing: framing, form: .text)
         let lines = head.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
             String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
         }
         let kept = isWholeFile ? lines.filter { !$0.hasBytePrefix("Transfer-Encoding: ") } : lines
-        return kept.joined(separator: "\n") + bodyText(finder, isHidden: secrets == .redacted && hasSecretBodies)
+        return kept.joined(separator: "\n") + bodyText(redaction)
     }
 
-    /// Returns this request without control characters, which could break a line, and with its secrets replaced if
-    /// there is a redaction.
-    private func printable(redaction: Redaction?, _ finder: SecretFinder) -> PreparedRequest {
+    /// Returns this request without control characters, which could break a line, and without its secrets.
+    private func printable(_ redaction: ExchangeRedaction) -> PreparedRequest {
         // After a redirect the properties leave out new secrets, placeholders included (decision 0020).
         var copy = parts
         copy.method = HTTPMethod(Self.printable(method.rawValue))
         copy.target = target.replacing(
-            path: finder.redacted(target.path),
-            query: target.query.map { finder.redacted(redaction?.redacted(query: $0) ?? $0) }, fragment: nil)
+            path: redaction.text(target.path), query: target.query.map(redaction.query), fragment: nil)
         copy.header = Header(
             header.list.joiningCookies.map { field in
                 Field(
-                    name: Field.Name(Self.printable(finder.redacted(field.name.rawValue))),
-                    value: redaction?.isSecret(field.name) == true
-                        ? Redaction.placeholder : Self.printable(finder.redacted(field.value)))
+                    name: Field.Name(Self.printable(redaction.text(field.name.rawValue))),
+                    value: Self.printable(redaction.value(of: field)))
             })
         return PreparedRequest(copy)
     }
@@ -60,12 +56,13 @@ extension PreparedRequest {
         if case .file(_, nil) = body { trailers == nil } else { false }
     }
 
-    private func bodyText(_ finder: SecretFinder, isHidden: Bool) -> String {
+    private func bodyText(_ redaction: ExchangeRedaction) -> String {
         switch body {
         case .none: return ""
-        case .bytes(let data) where isHidden: return "<\(ErrorText.bytes(data.count))>"
         case .bytes(let data):
-            return String(validating: data, as: UTF8.self).map(finder.redacted) ?? "<\(ErrorText.bytes(data.count))>"
+            let text = redaction.hidesBodies ? nil : String(validating: data, as: UTF8.self)
+            return text.map { String(decoding: redaction.body(Array($0.utf8), header), as: UTF8.self) }
+                ?? "<\(ErrorText.bytes(data.count))>"
         default: return "<\(body)>"
         }
     }

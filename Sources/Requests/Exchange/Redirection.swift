@@ -105,8 +105,7 @@ extension PreparedRequest.Parts {
         let items = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         let allowed = items.filter { item in
             let name = PercentEncoding.decode(Substring(item.prefix { $0 != UInt8(ascii: "=") }))
-            return !Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name))
-                || own.contains(Array(item)) || redirection?.permitted.contains(Field.Name(name)) == true
+            return !isForbidden(Field.Name(name)) || own.contains(Array(item))
         }
         guard allowed.count < items.count else { return new }
         let text = allowed.map { String(Substring($0)) }.joined(separator: "&")

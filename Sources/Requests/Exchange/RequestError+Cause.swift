@@ -1,12 +1,12 @@
 extension RequestError {
-    /// Returns the method, the URL, the status, the reason and the cause in one line, without the values of `secrets`.
-    func line(redactedBy secrets: SecretFinder) -> String {
+    /// Returns the method, the URL, the status, the reason and the cause in one line, without secrets.
+    func line(redactedBy redaction: ExchangeRedaction) -> String {
         var parts: [String] = []
-        if let request { parts.append("\(request.method) \(request.target)") }
+        if let request { parts.append("\(request.method) \(redaction.url(request.target))") }
         if let status { parts.append("\(status)") }
         parts.append(reasonText)
-        parts += causes(redactedBy: secrets)
-        return Self.singleLine(secrets.redacted(parts.joined(separator: ": ")))
+        parts += causes(redactedBy: redaction)
+        return Self.singleLine(redaction.text(parts.joined(separator: ": ")))
     }
 
     private var reasonText: String {
@@ -15,24 +15,24 @@ extension RequestError {
     }
 
     /// The detail, or else the cause; both for a body that could not be decoded, because its detail is only the place.
-    private func causes(redactedBy secrets: SecretFinder) -> [String] {
-        let cause = reason == .decodingFailed || detail == nil ? causeText(redactedBy: secrets) : nil
+    private func causes(redactedBy redaction: ExchangeRedaction) -> [String] {
+        let cause = reason == .decodingFailed || detail == nil ? causeText(redactedBy: redaction) : nil
         // An error that repeats the detail adds nothing.
         let distinct = cause.flatMap { $0.hasSameBytes(as: detail ?? "") ? nil : $0 }
         return [detail, distinct, offeredSchemes, remainingCoding].compactMap { $0 }
     }
 
     /// The description of the underlying error in a few words; nil if it says no more than the reason.
-    private func causeText(redactedBy secrets: SecretFinder) -> String? {
+    private func causeText(redactedBy redaction: ExchangeRedaction) -> String? {
         switch underlying {
         case nil: return nil
         case let error as DecodingError:
             let (problem, context) = Self.problem(of: error)
             // Redacted before it is cut, because part of a secret would not be found.
-            return "\(problem) at \(Self.shortened(secrets.redacted(Self.text(of: context.codingPath))))"
+            return "\(problem) at \(Self.shortened(redaction.text(Self.text(of: context.codingPath))))"
         // The reason of a rejected content type is not the reason of a rejected status.
         case is RequestError, is CancellationError: return nil
-        case let error?: return Self.shortened(secrets.redacted("\(error)"), to: 2 * ErrorText.peerTextLimit)
+        case let error?: return Self.shortened(redaction.text("\(error)"), to: 2 * ErrorText.peerTextLimit)
         }
     }
 
@@ -62,7 +62,7 @@ extension RequestError {
             + "decodingContent() of RequestsMiddleware to the executor"
     }
 
-    private static func shortened(_ text: String, to limit: Int = ErrorText.peerTextLimit) -> String {
+    static func shortened(_ text: String, to limit: Int = ErrorText.peerTextLimit) -> String {
         text.unicodeScalars.count > limit ? String(text.unicodeScalars.prefix(limit)) + "…" : text
     }
 }

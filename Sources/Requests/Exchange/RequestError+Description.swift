@@ -4,7 +4,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// For example: `GET https://e.com/repo: 200 OK: could not decode Repo: expected Int at .id`. The lines of a mock's
     /// report follow, if there is one.
     public var description: String {
-        let line = line(redactedBy: secrets)
+        let line = line(redactedBy: redaction)
         return report.map { "\(line)\n\($0)" } ?? line
     }
 
@@ -13,10 +13,10 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// Without RequestsFoundation, an `any Error` that stores this error has the platform's generic text instead.
     public var localizedDescription: String { description }
 
-    private var secrets: SecretFinder { request?.secrets(with: sentCredentials.fields) ?? SecretFinder([]) }
-
-    /// Whether the response may contain secrets, such as those of a token endpoint.
-    private var hasSecretBodies: Bool { request?.hasSecretBodies ?? false }
+    /// The redaction of everything in this error, also of what the server repeats.
+    package var redaction: ExchangeRedaction {
+        ExchangeRedaction(request, with: sentCredentials.fields, response: response, body: body)
+    }
 
     /// The ``description`` and further details, one on each line, without secrets.
     ///
@@ -24,24 +24,24 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// TLS connection, the coding path of a decoding error with the line of JSON it refers to and a caret, the number
     /// of requests sent, and a curl command that sends the request.
     public var debugDescription: String {
-        let secrets = secrets
-        var lines = [line(redactedBy: secrets)]
+        let redaction = redaction
+        var lines = [line(redactedBy: redaction)]
         if let response {
-            let type = response.header[.contentType].map { Self.singleLine(secrets.redacted($0)) }
+            let type = response.header[.contentType].map { Self.singleLine(redaction.text($0)) }
             lines.append("response: \(response.status), \(type ?? "no Content-Type")")
         }
         if let body {
-            let excerpt = hasSecretBodies ? "" : ": \(Self.excerpt(of: body, redactedBy: secrets))"
+            let excerpt = redaction.hidesBodies ? "" : ": \(excerpt(of: body, redactedBy: redaction))"
             lines.append("body: \(ErrorText.bytes(body.count))\(excerpt)")
         }
         // A report is the text of the underlying error.
         if let underlying, report == nil {
             // It may quote text of a peer, such as the names of JSON members.
-            lines.append("underlying: \(Self.singleLine(secrets.redacted(Self.explanation(of: underlying))))")
+            lines.append("underlying: \(Self.singleLine(redaction.text(Self.explanation(of: underlying))))")
         }
-        lines += offendingLine(redactedBy: secrets)
+        lines += offendingLine(redactedBy: redaction)
         // Names of a certificate are text of a peer.
-        if let tls { lines.append("tls: \(Self.singleLine(secrets.redacted("\(tls)")))") }
+        if let tls { lines.append("tls: \(Self.singleLine(redaction.text("\(tls)")))") }
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
         // Five, because the number of retries has no limit of its own.
         for (index, retry) in retries.enumerated() where index < 5 {
@@ -58,18 +58,15 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
 
     /// Returns the line of the body that a decoding error refers to, and a caret below the place; no lines if it
     /// contains a secret.
-    private func offendingLine(redactedBy secrets: SecretFinder) -> [String] {
-        guard let body, !hasSecretBodies, let offset = offendingOffset(in: body) else { return [] }
+    private func offendingLine(redactedBy redaction: ExchangeRedaction) -> [String] {
+        guard let body, !redaction.hidesBodies, let offset = offendingOffset(in: body) else { return [] }
         let (before, after) = (body.prefix(offset), body.dropFirst(offset))
         let number = before.count { $0 == 0x0A } + 1
         let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? before.startIndex
         let label = "line \(number): "
         let (left, right) = (before[start...].suffix(60), after.prefix { $0 != 0x0A }.prefix(60))
-        // The search includes the bytes around the excerpt, because a secret may be only partly inside it.
-        let around = Array(before.suffix(left.count + secrets.reach) + after.prefix(right.count + secrets.reach))
-        let shownStart = before.suffix(left.count + secrets.reach).count - left.count
-        let shown = shownStart..<shownStart + left.count + right.count
-        guard !secrets.ranges(in: around).contains(where: shown.overlaps) else { return [] }
+        let shown = before.count - left.count..<before.count + right.count
+        guard !redaction.hasSecret(in: shown, of: body, response?.header ?? .empty) else { return [] }
         let (leftText, rightText) = (Self.singleLine(left), Self.singleLine(right))
         return [label + leftText + rightText, String(repeating: " ", count: label.count + leftText.count) + "^"]
     }
@@ -114,13 +111,14 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     }
 
     /// Returns the first 200 bytes as text without secrets, or `binary data` if they are not text.
-    private static func excerpt(of body: Data, redactedBy secrets: SecretFinder) -> String {
+    private func excerpt(of body: Data, redactedBy redaction: ExchangeRedaction) -> String {
         let limit = 200
-        let whole = wholeScalars(in: body.prefix(limit))
+        let whole = Self.wholeScalars(in: body.prefix(limit))
         let shown = body.count > limit ? whole : min(body.count, limit)
         guard String(validating: body.prefix(shown), as: UTF8.self) != nil else { return "binary data" }
         // The search goes beyond the excerpt, so that a secret which begins inside it is found whole.
-        let redacted = secrets.redacted(Array(body.prefix(limit + secrets.reach)), upTo: shown)
-        return singleLine(String(decoding: redacted, as: UTF8.self)) + (body.count > limit ? "…" : "")
+        let redacted = redaction.body(
+            Array(body.prefix(limit + redaction.reach)), response?.header ?? .empty, upTo: shown)
+        return Self.singleLine(String(decoding: redacted, as: UTF8.self)) + (body.count > limit ? "…" : "")
     }
 }

@@ -24,3 +24,23 @@ public struct ResponseHead: Hashable, Sendable {
         header[.contentType].flatMap(MediaType.init)
     }
 }
+
+extension ResponseHead: CustomStringConvertible, CustomReflectable {
+    /// The status, the URL and the header, with secrets redacted.
+    ///
+    /// Secrets of the target, and the values of cookies, are redacted wherever the header repeats them. The head does
+    /// not contain the fields of its request: an error, a log or a recording redacts those too.
+    public var description: String { "\(status) from \(redaction.url(target))\(lines.map { "\n\($0)" }.joined())" }
+
+    /// The mirror that `dump` prints: the parts of the description.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["status": "\(status)", "url": redaction.url(target), "header": lines])
+    }
+
+    private var redaction: ExchangeRedaction { ExchangeRedaction(PreparedRequest(target: target), response: self) }
+
+    private var lines: [String] {
+        let redaction = redaction
+        return header.map { "\($0.name): \(redaction.value(of: $0))" }
+    }
+}

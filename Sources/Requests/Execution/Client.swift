@@ -122,3 +122,11 @@ extension Client {
         try make(api).prepared()
     }
 }
+
+extension Client: CustomStringConvertible, CustomReflectable {
+    /// The type of the client; the API and the executor can contain secrets.
+    public var description: String { "\(Self.self)" }
+
+    /// The mirror that `dump` prints: the type of the executor.
+    public var customMirror: Mirror { Mirror(self, children: ["executor": "\(type(of: executor))"]) }
+}

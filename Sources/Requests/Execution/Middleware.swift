@@ -147,3 +147,11 @@ extension RequestExecutor {
         Intercepted(self, by: FunctionMiddleware(function))
     }
 }
+
+extension Intercepted: CustomStringConvertible, CustomReflectable {
+    /// The type of the executor; its middleware can contain secrets.
+    public var description: String { "\(Self.self)" }
+
+    /// The mirror that `dump` prints, without the middleware.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

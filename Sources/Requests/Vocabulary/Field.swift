@@ -63,9 +63,10 @@ extension Field: CustomStringConvertible, CustomReflectable {
         Mirror(self, children: ["field": description])
     }
 
-    /// The line `Name: value`, with the value of a secret field replaced by ``Redaction/placeholder``.
+    /// The line `Name: value`, with the value of a secret field, and secrets in the URLs of Location and similar
+    /// fields, replaced by ``Redaction/placeholder``.
     public var description: String {
-        "\(name): \(Redaction.standard.isSecret(name) ? Redaction.placeholder : value)"
+        "\(name): \(ExchangeRedaction(nil).value(of: self))"
     }
 }
 

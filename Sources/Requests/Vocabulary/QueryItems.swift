@@ -189,8 +189,8 @@ extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
     public var description: String {
         let name = PercentEncoding.strict.encode(name)
         guard let value else { return name }
-        let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(self.name))
-        return name + "=" + (isSecret ? Redaction.placeholder : PercentEncoding.strict.encode(value))
+        return name + "="
+            + (Redaction.standard.isSecret(self.name) ? Redaction.placeholder : PercentEncoding.strict.encode(value))
     }
 
     /// The mirror that `dump` prints: the redacted item.

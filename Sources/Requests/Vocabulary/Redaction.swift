@@ -1,50 +1,44 @@
-/// The names of the fields and query items whose values are secrets.
+/// The names of fields, query items, form items and JSON members whose values are secrets.
 ///
 /// Every description, dump, wire text and curl command of this library is redacted unless you pass
 /// ``Secrets/revealed``. Values are not redacted: a header, or a request that a mock has recorded, contains its
 /// secrets.
+///
+/// Names are compared without regard to ASCII case and punctuation: `accessToken`, `access_token` and `Access-Token`
+/// are one name.
 public struct Redaction: Hashable, Sendable {
-    /// The names of fields whose values are never shown.
-    public var fieldNames: Set<Field.Name>
+    /// The keys of the names that this redaction has in addition to the standard ones.
+    private var ownKeys: Set<[UInt8]>
 
-    /// The names of query items whose values are never shown, compared without regard to ASCII case.
-    public var queryItemNames: Set<CaseInsensitiveString>
-
-    /// Creates a redaction of the standard secrets and of further fields and query items.
+    /// Creates a redaction of the standard names and of `names`, such as `["key", "pin"]`.
     ///
-    /// - Parameters:
-    ///   - fieldNames: Names of fields in addition to those of ``standard``.
-    ///   - queryItemNames: Names of query items in addition to those of ``standard``.
-    public init(
-        alsoFields fieldNames: Set<Field.Name> = [], alsoQueryItems queryItemNames: Set<CaseInsensitiveString> = []
-    ) {
-        self.fieldNames = Self.standardFields.union(fieldNames)
-        self.queryItemNames = Self.standardQueryItems.union(queryItemNames)
+    /// A name without an ASCII letter or digit, or a character outside ASCII, is ignored.
+    public init(also names: [String] = []) {
+        ownKeys = Set(names.map { SecretNames.key(of: $0.utf8) }.filter { !$0.isEmpty })
     }
 
-    /// The redaction of Authorization, Proxy-Authorization, Cookie, Set-Cookie, and the usual fields and query items
-    /// for API keys, tokens and passwords.
+    /// The redaction of Authorization, Proxy-Authorization, Cookie, Set-Cookie, and the usual names of passwords, API
+    /// keys, tokens, signatures and session identifiers.
+    ///
+    /// Everyday names such as `key`, `code`, `state`, `pin` and `id` are not among them, nor are tokens that only
+    /// continue a list, such as `pageToken`.
     public static let standard = Redaction()
 
     /// The text that replaces a secret, `<redacted>`.
     public static let placeholder = "<redacted>"
 
+    /// Returns whether the values of fields, query items, form items and JSON members named `name` are never shown.
+    public func isSecret(_ name: String) -> Bool { isSecret(name.utf8) }
+
     /// Returns whether the values of fields named `name` are never shown.
-    public func isSecret(_ name: Field.Name) -> Bool {
-        fieldNames.contains(name)
+    public func isSecret(_ name: Field.Name) -> Bool { isSecret(name.rawValue.utf8) }
+
+    private func isSecret(_ name: String.UTF8View) -> Bool {
+        // No secret name is longer, and the key of a peer's name must not be large.
+        guard name.count <= 1 << 10 else { return false }
+        let key = SecretNames.key(of: name)
+        return SecretNames.contains(key) || ownKeys.contains(key)
     }
-
-    /// The fields that every redaction includes.
-    private static let standardFields: Set<Field.Name> = [
-        .authorization, .proxyAuthorization, .cookie, .setCookie, "X-Amz-Security-Token", "X-API-Key",
-        "X-Auth-Token", "X-CSRF-Token",
-    ]
-
-    /// The query items that every redaction includes.
-    private static let standardQueryItems: Set<CaseInsensitiveString> = [
-        "access_token", "api_key", "apikey", "client_secret", "password", "refresh_token", "secret", "signature",
-        "token", "X-Amz-Security-Token", "X-Amz-Signature",
-    ]
 }
 
 extension Redaction {
@@ -54,5 +48,52 @@ extension Redaction {
         case redacted
         /// Secrets are shown. The text must not be logged or shared.
         case revealed
+    }
+}
+
+/// The table of the names whose values are secrets (decision 0063).
+///
+/// It decides what is redacted, and what a redirect to another origin removes. A name is found by its key: its letters
+/// and digits in lower case, without digits at the end.
+private enum SecretNames {
+    /// The keys of names that are secret only as a whole.
+    private static let keys = Set(
+        ["auth", "authcode", "cookie", "csrf", "hmac", "session", "setcookie", "sig", "xauth", "xsession", "xsrf"]
+            .map { Array($0.utf8) })
+
+    /// The ends of the keys of secret names.
+    private static let endings = [
+        "accesskey", "apikey", "applicationkey", "assertion", "authkey", "authorization",
+        "authorizationcode", "codeverifier", "devicecode", "functionskey", "jwt", "otp", "passcode", "passphrase",
+        "passwd", "password", "passwordagain", "passwordconfirm", "passwordconfirmation", "passwordrepeat",
+        "privatekey", "pwd", "samlresponse", "secret", "secretkey", "sessid", "sessionid", "sessionkey", "sharedkey",
+        "signature", "signingkey", "subscriptionkey", "token",
+    ].map { Array($0.utf8) }
+
+    /// The ends of the keys of names that have one of ``endings`` and are not secret: places in a list, and numbers of
+    /// repeated requests.
+    private static let publicEndings = [
+        "canceltoken", "clientrequesttoken", "continuationtoken", "continuetoken", "cursortoken", "nexttoken",
+        "pagetoken", "paginationtoken", "previoustoken", "prevtoken", "resumetoken", "startingtoken", "synctoken",
+    ].map { Array($0.utf8) }
+
+    /// Returns the key of a name; empty if it has only punctuation.
+    static func key(of name: String.UTF8View) -> [UInt8] {
+        name.lazy.map(ASCIIFolding.folded).filter { byte in
+            byte >= 0x80 || byte &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+        }
+    }
+
+    /// Returns whether the table contains the name with `key`.
+    static func contains(_ key: [UInt8]) -> Bool {
+        // A number distinguishes several secrets, as in “password2”, or names an algorithm.
+        let count = key.lastIndex { $0 &- UInt8(ascii: "0") >= 10 }.map { $0 + 1 } ?? 0
+        let name = key[..<count]
+        if keys.contains(Array(name)) { return true }
+        return endings.contains(where: { hasEnding(name, $0) }) && !publicEndings.contains { hasEnding(name, $0) }
+    }
+
+    private static func hasEnding(_ name: ArraySlice<UInt8>, _ ending: [UInt8]) -> Bool {
+        name.count >= ending.count && name.suffix(ending.count).elementsEqual(ending)
     }
 }

@@ -181,11 +181,14 @@ public struct TargetURI: Sendable {
         fragment.map { "\(absoluteForm)#\($0)" } ?? absoluteForm
     }
 
-    /// Returns the URI with the values of secret items in query and fragment replaced by ``Redaction/placeholder``.
+    /// Returns the URI with the values of secret items in query and fragment replaced by ``Redaction/placeholder``,
+    /// wherever the URI repeats them.
     public func redacted(by redaction: Redaction = .standard) -> String {
-        replacing(
+        let text = replacing(
             path: path, query: query.map(redaction.redacted(query:)), fragment: fragment.map(redaction.redacted(query:))
         ).absoluteString
+        let secrets = redaction.secrets(of: self)
+        return secrets.isEmpty ? text : SecretFinder(secrets.flatMap(CredentialText.variants)).redacted(text)
     }
 
     /// Returns a Boolean value that indicates whether both targets have the same scheme, host, port and IPv6 zone.

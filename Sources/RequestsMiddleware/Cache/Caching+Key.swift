@@ -90,12 +90,11 @@ extension Caching.Key {
 }
 
 extension Field.Name {
-    /// Whether the field may identify a user: its name has a word such as token or key.
-    ///
-    /// All names that ``Redaction/standard`` hides have one.
+    /// Whether the field may identify a user: its name has a word such as token or key, or ``Redaction/standard``
+    /// contains it.
     var isCredential: Bool {
         // User-Agent names the program, and nearly every request has it.
-        hasCredentialWord && self != .userAgent
+        (hasCredentialWord || Redaction.standard.isSecret(self)) && self != .userAgent
     }
 
     /// The words in lower case.

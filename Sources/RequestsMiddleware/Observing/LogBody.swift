@@ -2,9 +2,7 @@ import Requests
 
 /// The beginning of a body as log lines.
 struct LogBody {
-    let redaction: Redaction
-    /// The finder of the secrets of the request and the response.
-    let secrets: [SecretFinder]
+    let redaction: ExchangeRedaction
     /// The maximum number of bytes that are shown.
     let limit: Int
 
@@ -17,17 +15,16 @@ struct LogBody {
     ///   - beginning: The body, or its beginning.
     ///   - count: The number of bytes of the whole body; nil if it is unknown.
     ///   - header: The header that describes it.
-    ///   - isSecret: Whether only its size may be shown.
     /// - Returns: The lines; none for an empty body.
-    func lines(of beginning: Data, count: Int?, _ header: Header, isSecret: Bool) -> [String] {
+    func lines(of beginning: Data, count: Int?, _ header: Header) -> [String] {
         let size = count.map(ErrorText.bytes) ?? "unknown size"
         guard limit > 0, !beginning.isEmpty else { return count == 0 ? [] : ["<\(size)>"] }
-        if isSecret { return ["<\(size)>"] }
+        if redaction.hidesBodies { return ["<\(size)>"] }
         let type = header[.contentType].flatMap(MediaType.init)
         guard !header.contains(.contentEncoding), type?.type != "multipart", let text = text(of: beginning) else {
             return ["<binary data, \(size)>"]
         }
-        var bytes = hidingSecrets(in: text, type)
+        var bytes = redaction.body(text, header)
         let isCut = bytes.count > limit || count.map { $0 > beginning.count } == true
         // A scalar that the limit cuts is left out.
         if bytes.count > limit { bytes = Array(Self.wholeScalars(bytes[..<limit])) }
@@ -50,16 +47,5 @@ struct LogBody {
         guard let lead = bytes.suffix(4).lastIndex(where: { $0 & 0xC0 != 0x80 }) else { return bytes }
         let length = bytes[lead] >= 0xF0 ? 4 : bytes[lead] >= 0xE0 ? 3 : bytes[lead] >= 0xC0 ? 2 : 1
         return bytes.endIndex - lead < length ? bytes[..<lead] : bytes
-    }
-
-    private func hidingSecrets(in text: [UInt8], _ type: MediaType?) -> [UInt8] {
-        var bytes = text
-        for finder in secrets where !finder.isEmpty { bytes = finder.redacted(bytes) }
-        if type?.subtype == "x-www-form-urlencoded" {
-            // As the query of a path, in which an at sign is not the end of userinfo.
-            let form = "/?" + String(decoding: bytes, as: UTF8.self)
-            return Array(redaction.redacted(reference: form).utf8.dropFirst(2))
-        }
-        return JSONSecrets(redaction).redacted(bytes)
     }
 }

@@ -8,8 +8,7 @@ struct LogLines {
     /// The response fields that are written; nil for all.
     private let responseFields: Set<Field.Name>?
     private let bodyLimit: Int
-    private let redaction: Redaction
-    private let secrets: SecretFinder
+    private let redaction: ExchangeRedaction
     /// Whether each line begins with the mark of its direction.
     private let isTrace: Bool
 
@@ -20,7 +19,7 @@ struct LogLines {
     init(
         _ request: PreparedRequest, _ requests: RequestLogging.RequestDetail,
         _ responses: RequestLogging.ResponseDetail, _ responseFields: Set<Field.Name>?, _ bodyLimit: Int,
-        _ redaction: Redaction, isTrace: Bool
+        _ names: Redaction, isTrace: Bool, response: ResponseHead? = nil
     ) {
         self.request = request
         self.requests = requests
@@ -28,10 +27,7 @@ struct LogLines {
         self.responseFields = responseFields
         self.bodyLimit = bodyLimit
         self.isTrace = isTrace
-        var redaction = redaction
-        redaction.fieldNames.formUnion(request.redirectPolicy.sensitiveFields)
-        self.redaction = redaction
-        secrets = request.secrets(redaction)
+        redaction = ExchangeRedaction(request, names, response: response)
     }
 
     // MARK: Requests
@@ -42,7 +38,7 @@ struct LogLines {
             if requests == .url { return [summary] }
             return [summary] + fields(request.header, nil) + requestBody()
         }
-        let target = shown(redaction.redacted(reference: request.target.requestTarget))
+        let target = Self.escaped(redaction.reference(request.target.requestTarget))
         let line = "> \(shown(request.method.rawValue)) \(target) HTTP/1.1"
         let header = ["Host: \(shown(request.target.authority))"] + fields(request.header, nil)
         let note = resendCount > 0 ? ["* request \(resendCount + 1) of the call"] : []
@@ -51,7 +47,7 @@ struct LogLines {
 
     /// The method and the URL.
     private var summary: String {
-        "\(shown(request.method.rawValue)) \(shown(request.target.redacted(by: redaction)))"
+        "\(shown(request.method.rawValue)) \(Self.escaped(redaction.url(request.target)))"
     }
 
     private func requestBody() -> [String] {
@@ -60,8 +56,8 @@ struct LogLines {
         case .none: return []
         case .bytes(let data):
             let beginning = data.prefix(LogBody.needed(for: bodyLimit))
-            return body(Data(beginning), data.count, request.header, [secrets])
-        default: return ["<\(LogText.escaped(secrets.redacted("\(request.body)"), limit: Self.textLimit))>"]
+            return body(Data(beginning), data.count, request.header)
+        default: return ["<\(shown("\(request.body)"))>"]
         }
     }
 
@@ -87,7 +83,7 @@ struct LogLines {
         }
         if let error = report.error {
             // Its text can have several lines, such as those of a mock's report.
-            let text = secrets.redacted("\(error)").splitBytes(at: "\n").map { shown(String($0)) }
+            let text = redaction.text("\(error)").splitBytes(at: "\n").map { shown(String($0)) }
             lines += text.prefix(50).enumerated().map { "\(isTrace ? "* " : "")\($0 == 0 ? "failed: " : "  ")\($1)" }
             if !isTrace, !lines.isEmpty { lines[0] += sizes }
         }
@@ -113,13 +109,10 @@ struct LogLines {
     private func responseBody(_ report: Observing.Report) -> [String] {
         guard let response = report.response, !report.body.isEmpty else { return [] }
         // A body can repeat the cookies that its header sets; searching for many would take long.
-        let setCookies = response.header.values(of: .setCookie)
-        guard setCookies.count <= 50 else { return ["body not written: the response sets more than 50 cookies"] }
-        let cookies = setCookies.compactMap { cookie in
-            cookie.splitBytes(at: ";").first?.splitBytes(at: "=", maxSplits: 1).dropFirst().first.map(String.init)
+        guard response.header.values(of: .setCookie).count <= ExchangeRedaction.searchedCookies else {
+            return ["body not written: the response sets more than \(ExchangeRedaction.searchedCookies) cookies"]
         }
-        return body(
-            report.body, report.responseBodyLength, response.header, [secrets, SecretFinder(cookies)])
+        return body(report.body, report.responseBodyLength, response.header)
     }
 
     /// Returns notes about the connection and the stages of an exchange.
@@ -140,28 +133,24 @@ struct LogLines {
 
     // MARK: Text
 
-    private func body(_ data: Data, _ count: Int?, _ header: Header, _ secrets: [SecretFinder]) -> [String] {
-        LogBody(redaction: redaction, secrets: secrets, limit: bodyLimit)
-            .lines(of: data, count: count, header, isSecret: request.hasSecretBodies)
+    private func body(_ data: Data, _ count: Int?, _ header: Header) -> [String] {
+        LogBody(redaction: redaction, limit: bodyLimit).lines(of: data, count: count, header)
     }
 
     /// Returns the fields of `header` with names in `names`, or all for nil.
     private func fields(_ header: Header, _ names: Set<Field.Name>?) -> [String] {
         let shownFields = header.filter { names?.contains($0.name) ?? true }
-        let lines = shownFields.prefix(Self.fieldLimit).map { "\(shown($0.name.rawValue)): \(value(of: $0))" }
+        let lines = shownFields.prefix(Self.fieldLimit).map {
+            "\(shown($0.name.rawValue)): \(Self.escaped(redaction.value(of: $0)))"
+        }
         return shownFields.count > Self.fieldLimit ? lines + ["… (\(shownFields.count) fields)"] : lines
     }
 
-    private func value(of field: Field) -> String {
-        if redaction.isSecret(field.name) { return Redaction.placeholder }
-        let isReference = [.location, .contentLocation, .link, .referer, "Refresh"].contains(field.name)
-        return shown(isReference ? redaction.redacted(reference: field.value) : field.value)
-    }
+    /// Returns `text` on one line, without the secrets of the exchange.
+    private func shown(_ text: String) -> String { Self.escaped(redaction.text(text)) }
 
-    /// Returns `text` on one line, without the secrets of the request.
-    private func shown(_ text: String) -> String {
-        LogText.escaped(secrets.redacted(text), limit: Self.textLimit)
-    }
+    /// Returns `text`, which is redacted, on one line.
+    private static func escaped(_ text: String) -> String { LogText.escaped(text, limit: textLimit) }
 
     /// Returns a duration in milliseconds with one decimal place, at most 292 years.
     private static func milliseconds(_ duration: Duration) -> String {

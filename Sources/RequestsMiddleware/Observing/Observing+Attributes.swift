@@ -86,10 +86,8 @@ extension Observing {
 
         /// The names of the query items whose values `url.full` does not contain, in addition to the userinfo.
         ///
-        /// The default are those of `Redaction.standard` and of signed URLs.
-        public var redaction = Redaction(alsoQueryItems: [
-            "AWSAccessKeyId", "sig", "X-Amz-Credential", "X-Goog-Credential", "X-Goog-Signature",
-        ])
+        /// The default are those of `Redaction.standard` and `AWSAccessKeyId`, which the conventions name.
+        public var redaction = Redaction(also: ["AWSAccessKeyId"])
 
         /// Creates the rules of OpenTelemetry.
         public init() {}
@@ -116,7 +114,7 @@ extension Observing.Semantics {
     /// Returns the attributes that the span of `request` has from its beginning.
     func spanAttributes(of request: PreparedRequest, resendCount: Int) -> [Observing.Attribute] {
         var attributes = metricAttributes(of: request)
-        let url = request.secrets(redaction).redacted(request.target.redacted(by: redaction))
+        let url = ExchangeRedaction(request, redaction).url(request.target)
         // The conventions replace secrets with text that needs no escape in a URL.
         attributes.append(Observing.Attribute("url.full", Self.replacingPlaceholder(in: url)))
         if !knownMethods.contains(request.method) {

@@ -117,3 +117,16 @@ extension Observing {
         }
     }
 }
+
+extension Observing.Report: CustomStringConvertible, CustomReflectable {
+    /// The request, and its status or its error, without secrets.
+    public var description: String {
+        let redaction = ExchangeRedaction(request, response: response)
+        if let error { return redaction.text("\(error)") }
+        let status = response.map { ": \($0.status)" } ?? ""
+        return redaction.text("\(request)\(status)")
+    }
+
+    /// The mirror that `dump` prints: the description and the duration.
+    public var customMirror: Mirror { Mirror(self, children: ["report": description, "duration": duration]) }
+}

@@ -174,18 +174,19 @@ public struct RequestLogging: Observing.Observer {
         return { [self] event in
             switch event {
             case .head(let head):
-                let text = lines(for: request).head(head, note: ", streamed")
+                let text = lines(for: request, head).head(head, note: ", streamed")
                 sink(Entry(level: head.level, number: number, lines: text))
             case .end(let report):
-                let text = lines(for: report.request).end(report)
+                let text = lines(for: report.request, report.response).end(report)
                 sink(Entry(level: report.level, number: number, lines: text, report: report))
             }
         }
     }
 
-    private func lines(for request: PreparedRequest) -> LogLines {
+    private func lines(for request: PreparedRequest, _ response: ResponseHead? = nil) -> LogLines {
         LogLines(
-            request, requests, responses, responseFields, shownBodyLimit, redaction, isTrace: isTrace)
+            request, requests, responses, responseFields, shownBodyLimit, redaction, isTrace: isTrace,
+            response: response)
     }
 
     /// The limit of a body, between 0 and 1 MiB.

@@ -202,12 +202,10 @@ extension HARArchive.Entry {
 
     private static func fields(_ title: String, _ header: Header) -> String {
         if header.isEmpty { return "" }
-        let redaction = Redaction.standard
         // An imported archive may contain secrets, also in the URLs of Location, Referer and similar fields.
+        let redaction = ExchangeRedaction(nil)
         let items = header.map { field in
-            let value =
-                redaction.isSecret(field.name) ? Redaction.placeholder : redaction.redacted(reference: field.value)
-            return "<dt>\(escaped(field.name.rawValue))</dt><dd>\(escaped(value))</dd>"
+            "<dt>\(escaped(field.name.rawValue))</dt><dd>\(escaped(redaction.value(of: field)))</dd>"
         }
         return "<h2>\(title)</h2><dl>\(items.joined())</dl>"
     }

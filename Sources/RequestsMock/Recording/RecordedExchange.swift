@@ -3,6 +3,7 @@
 final class RecordedExchange: Sendable {
     private struct State: Sendable {
         var entry: HARArchive.Entry
+        var head: ResponseHead?
         var body = Data()
         var size = 0
         var headTime: Duration?
@@ -28,14 +29,14 @@ final class RecordedExchange: Sendable {
     }
 
     /// The redaction by all secrets that have been sent until now.
-    private var redaction: HARRedaction { HARRedaction(request, names) }
+    private var redaction: HARRedaction { HARRedaction(request, names, response: state.withLock { $0.head }) }
 
     func receive(_ response: RawResponse) {
+        state.withLock { $0.head = response.head }
         let header = redaction.redacted(response.header)
         state.withLock { state in
             state.entry.status = response.status
             state.entry.responseHeader = header
-            state.entry.responseBody.mediaType = header[.contentType] ?? ""
             state.headTime = .now - start
         }
     }
@@ -71,7 +72,7 @@ final class RecordedExchange: Sendable {
         var entry = ended.entry
         entry.timings = HARArchive.Timings(metrics, headAt: ended.headTime ?? end, endAt: end)
         entry.responseBody = redaction.content(
-            ended.size <= bodyLimit ? ended.body : nil, entry.responseBody.mediaType, size: ended.size)
+            ended.size <= bodyLimit ? ended.body : nil, ended.head?.header ?? .empty, size: ended.size)
         entry.comment = comment
         if isFailure {
             // A response that was lost is replayed as the error.
@@ -106,39 +107,25 @@ extension HARArchive.Timings {
 
 /// The redaction of one exchange.
 struct HARRedaction: Sendable {
-    private let redaction: Redaction
-    private let finder: SecretFinder
-    private let hidesBodies: Bool
+    private let redaction: ExchangeRedaction
 
-    init(_ request: PreparedRequest, _ redaction: Redaction) {
-        var redaction = redaction
-        redaction.fieldNames.formUnion(request.redirectPolicy.sensitiveFields)
-        self.redaction = redaction
-        finder = request.secrets(redaction)
-        hidesBodies = request.hasSecretBodies
+    init(_ request: PreparedRequest, _ names: Redaction, response: ResponseHead? = nil) {
+        redaction = ExchangeRedaction(request, names, response: response)
     }
 
-    func text(_ text: String) -> String { finder.redacted(redaction.redacted(reference: text)) }
+    func text(_ text: String) -> String { redaction.text(text) }
 
     func redacted(_ header: Header) -> Header {
-        Header(
-            header.map { field in
-                guard !redaction.isSecret(field.name) else {
-                    return Field(name: field.name, value: Redaction.placeholder)
-                }
-                // The value of Location and of similar fields is a URL.
-                return Field(name: field.name, value: text(field.value))
-            })
+        Header(header.map { Field(name: $0.name, value: redaction.value(of: $0)) })
     }
 
     /// Returns the entry of a request that begins now.
     func entry(of request: PreparedRequest, _ bodyLimit: Int) -> HARArchive.Entry {
-        let type = request.header[.contentType] ?? ""
         let body: HARArchive.Content? =
             switch request.body {
             case .none: nil
-            case .bytes(let data): content(data.count <= bodyLimit ? data : nil, type, size: data.count)
-            default: content(nil, type, size: request.body.knownLength ?? 0)
+            case .bytes(let data): content(data.count <= bodyLimit ? data : nil, request.header, size: data.count)
+            default: content(nil, request.header, size: request.body.knownLength ?? 0)
             }
         return HARArchive.Entry(
             startedAt: Date(), method: request.method, url: url(of: request.target),
@@ -147,7 +134,7 @@ struct HARRedaction: Sendable {
 
     private func url(of target: TargetURI) -> String {
         // Without userinfo and fragment, and with a placeholder that a URL can contain.
-        let text = finder.redacted(target.origin + redaction.redacted(reference: target.requestTarget))
+        let text = target.origin + redaction.reference(target.requestTarget)
         return text.replacingBytes { byte in
             switch byte {
             case UInt8(ascii: "<"): "%3C"
@@ -158,15 +145,11 @@ struct HARRedaction: Sendable {
     }
 
     /// Returns a body of `size` bytes without its secrets; `data` is nil if it is not kept.
-    func content(_ data: Data?, _ mediaType: String, size: Int) -> HARArchive.Content {
-        let kept = hidesBodies ? nil : data.map { redacted($0, mediaType) }
+    func content(_ data: Data?, _ header: Header, size: Int) -> HARArchive.Content {
+        let kept = redaction.hidesBodies ? nil : data.map { Data(redaction.body(Array($0), header)) }
+        let mediaType = header[.contentType].map(redaction.text) ?? ""
         var content = HARArchive.Content(mediaType: mediaType, data: size == 0 ? Data() : kept)
         content.size = kept?.count ?? size
         return content
-    }
-
-    private func redacted(_ data: Data, _ mediaType: String) -> Data {
-        let shown = redaction.redacted(body: data, mediaType)
-        return finder.isEmpty ? shown : Data(finder.redacted(Array(shown)))
     }
 }

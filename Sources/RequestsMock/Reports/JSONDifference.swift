@@ -23,7 +23,7 @@ struct JSONDifference {
                 let (lefts, rights) = (members(of: left), members(of: right))
                 let names = Set(lefts.keys).union(rights.keys).sorted { $0.text > $1.text }
                 open += names.filter { mayDiffer(lefts[$0], rights[$0]) }.map { name in
-                    let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text))
+                    let isSecret = Redaction.standard.isSecret(name.text)
                     return JSONDifference(
                         path: "\(next.path).\(name.text)", expected: lefts[name], received: rights[name],
                         isSecret: next.isSecret || isSecret)

@@ -13,8 +13,8 @@ struct MissReport: Sendable {
     private static let shownStubs = 3
 
     init(_ request: PreparedRequest, exhausted: Stub?, stubs: [Stub]) {
-        let finder = request.secrets()
-        let redact = { (text: String) in finder.redacted(text) }
+        let redaction = ExchangeRedaction(request)
+        let redact = { (text: String) in redaction.text(text) }
         self.request = RequestError.singleLine(redact("\(request.method) \(request.target)"))
         var lines: [String] = []
         var shown: [Stub] = []
@@ -75,7 +75,7 @@ struct MissReport: Sendable {
         }
         let items = (request.target.query ?? "").splitBytes(at: "&").filter { item in
             let name = StubPattern.items(of: item).first?.name.text ?? ""
-            return !Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name))
+            return !Redaction.standard.isSecret(name)
                 && redact(String(item)).hasSameBytes(as: item)
         }
         var separator = "?"

@@ -50,8 +50,8 @@ struct RequestDifferences {
         case .failure(let error): return add(line: "endpoint: cannot be prepared: \(redact("\(error)"))", 20)
         }
         // The endpoint of the stub may have other secrets than the request.
-        let (finder, redact) = (expected.secrets(), redact)
-        self.redact = { finder.redacted(redact($0)) }
+        let (redaction, redact) = (ExchangeRedaction(expected), redact)
+        self.redact = { redaction.text(redact($0)) }
         if expected.method != request.method { add("method", "\(expected.method)", "\(request.method)", 3) }
         if !expected.target.hasSameOrigin(as: request.target) {
             add("origin", expected.target.origin, request.target.origin, 4)
@@ -114,7 +114,7 @@ struct RequestDifferences {
             let left = lefts[name, default: []].map(Self.text)
             let right = rights[name, default: []].map(Self.text)
             guard left != right else { continue }
-            let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text))
+            let isSecret = Redaction.standard.isSecret(name.text)
             let label = "query item \(ErrorText.quoted(redact(name.text), limit: 40))"
             add(label, isSecret ? hidden(left) : list(left), isSecret ? hidden(right) : list(right), weight)
         }
@@ -164,13 +164,13 @@ struct RequestDifferences {
 
     /// Returns `value` as JSON without its secret members.
     private static func text(of value: JSONValue) -> String {
-        String(decoding: JSONSecrets(.standard).redacted(Array(value.description.utf8)), as: UTF8.self)
+        String(decoding: ExchangeRedaction(nil).body(Array(value.description.utf8), .empty), as: UTF8.self)
     }
 
     private static func text(of body: Data, _ request: PreparedRequest) -> String? {
         if body.isEmpty { return nil }
         guard body.count <= 4_096 else { return ErrorText.bytes(body.count) }
-        let shown = Redaction.standard.redacted(body: body, request.header[.contentType] ?? "")
+        let shown = ExchangeRedaction(request).body(Array(body), request.header)
         return String(validating: shown, as: UTF8.self) ?? ErrorText.bytes(body.count)
     }
 
@@ -178,10 +178,11 @@ struct RequestDifferences {
     private mutating func compareFields(_ expected: PreparedRequest) {
         let names = (expected.header.map(\.name) + request.header.map(\.name))
         var seen: Set<Field.Name> = []
+        let redaction = ExchangeRedaction(request)
         for name in names.prefix(Self.comparedNames) where seen.insert(name).inserted {
             let (left, right) = (expected.header.values(of: name), request.header.values(of: name))
             guard left != right else { continue }
-            let isSecret = Redaction.standard.isSecret(name) || request.redirectPolicy.sensitiveFields.contains(name)
+            let isSecret = redaction.isSecret(name)
             let label = "field \(name) (not compared)"
             add(label, isSecret ? hidden(left) : list(left), isSecret ? hidden(right) : list(right), 0)
         }

@@ -39,7 +39,7 @@ package enum WireSnapshot {
             let request = try request(of: endpoint, from: api)
             // Without the values of the case, which may be secrets.
             let name = String("\(endpoint)".splitBytes(at: "(", maxSplits: 1).first ?? "")
-            let shown = RequestError.singleLine(request.secrets().redacted(name))
+            let shown = RequestError.singleLine(ExchangeRedaction(request).text(name))
             parts.append("### \(shown)\n\(trimmed(try text(of: request, "\(type)")))\n")
         }
         return parts.joined(separator: "\n")

@@ -14,9 +14,7 @@ struct StubPattern: Sendable {
 
         /// The item as a recording contains it.
         var withoutSecret: QueryItem {
-            guard value != nil, Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text)) else {
-                return self
-            }
+            guard value != nil, Redaction.standard.isSecret(name.text) else { return self }
             return hidden
         }
 

@@ -1,9 +1,9 @@
 extension MultipartForm: CurlDescribable {
-    func curlWords(_ redaction: Redaction?, _ finder: SecretFinder) -> [String]? {
+    func curlWords(_ redaction: ExchangeRedaction) -> [String]? {
         guard let parts = try? allParts(), !parts.isEmpty else { return nil }
         var words: [String] = []
         for part in parts {
-            guard let word = part.curlWord(style, redaction, finder) else { return nil }
+            guard let word = part.curlWord(style, redaction) else { return nil }
             words += ["--form", ShellWord.quoted(word)]
         }
         return words
@@ -12,31 +12,35 @@ extension MultipartForm: CurlDescribable {
 
 extension MultipartForm.Part {
     /// Returns the value of curl's option `--form` for this part; nil if curl cannot express it.
-    fileprivate func curlWord(
-        _ style: MultipartForm.Style, _ redaction: Redaction?, _ finder: SecretFinder
-    ) -> String? {
+    fileprivate func curlWord(_ style: MultipartForm.Style, _ redaction: ExchangeRedaction) -> String? {
         // curl ends the name at the first “=”, and sends no name if it is empty.
         guard let (name, filename) = disposition, !name.isEmpty, !name.utf8.contains(UInt8(ascii: "=")),
             Self.isPlain(name), Self.isPlain(filename ?? ""), let content = curlContent
         else { return nil }
-        let isSecret = redaction?.queryItemNames.contains(CaseInsensitiveString(name)) ?? false
-        var word = finder.redacted(name) + "="
+        let type = fields.contentType ?? contentType ?? style.textType
+        let isSecret = redaction.isSecret(item: name)
+        var word = redaction.text(name) + "="
         switch content {
-        case .text(let text): word += (isSecret ? Redaction.placeholder : finder.redacted(text)).doubleQuoted
+        case .text(let text):
+            word += (isSecret ? Redaction.placeholder : Self.shown(text, type, redaction)).doubleQuoted
         case .file(let path): word += "@" + path.doubleQuoted
         }
-        if let filename { word += ";filename=" + finder.redacted(filename).doubleQuoted }
-        if let type = fields.contentType ?? contentType ?? style.textType {
+        if let filename { word += ";filename=" + redaction.text(filename).doubleQuoted }
+        if let type {
             guard Self.isPlain(type) else { return nil }
             word += ";type=\(type.rawValue)"
         }
         for field in fields where field.name != .contentType {
             guard Self.isPlain(field.value) else { return nil }
-            let isSecret = redaction?.isSecret(field.name) ?? false
-            let value = isSecret ? Redaction.placeholder : finder.redacted(field.value)
-            word += ";headers=" + "\(field.name.rawValue): \(value)".doubleQuoted
+            word += ";headers=" + "\(field.name.rawValue): \(redaction.value(of: field))".doubleQuoted
         }
         return word
+    }
+
+    /// Returns the text of a part without the secrets that its names show.
+    private static func shown(_ text: String, _ type: MediaType?, _ redaction: ExchangeRedaction) -> String {
+        let header = Header(type.map { [.contentType($0)] } ?? [])
+        return String(decoding: redaction.body(Array(text.utf8), header), as: UTF8.self)
     }
 
     private enum CurlContent {

@@ -1,8 +1,17 @@
-// The description of a typed field value is the text of the field.
+// The description of a typed field value is the text of the field, except for values that can contain secrets.
 
-extension AuthenticationChallenge: CustomStringConvertible {
-    /// The challenge as a field value.
-    public var description: String { fieldValue }
+extension AuthenticationChallenge: CustomStringConvertible, CustomReflectable {
+    /// The scheme and the names of the parameters, such as `Digest (realm, nonce, qop)`.
+    ///
+    /// Their values are text of a server, which can repeat a secret of the request; ``fieldValue`` contains them.
+    public var description: String {
+        let names = token68 == nil ? parameters.map(\.name) : ["token68"]
+        let text = names.isEmpty ? scheme : "\(scheme) (\(names.joined(separator: ", ")))"
+        return RequestError.shortened(RequestError.singleLine(text))
+    }
+
+    /// The mirror that `dump` prints: the description.
+    public var customMirror: Mirror { Mirror(self, children: ["challenge": description]) }
 }
 
 extension CacheControl: CustomStringConvertible {
@@ -35,7 +44,10 @@ extension RetryAfter: CustomStringConvertible {
     public var description: String { fieldValue }
 }
 
-extension WebLink: CustomStringConvertible {
-    /// The link as a field value.
-    public var description: String { fieldValue }
+extension WebLink: CustomStringConvertible, CustomReflectable {
+    /// The link as a field value, with the secrets of its URL redacted.
+    public var description: String { ExchangeRedaction(nil).value(of: Field(name: .link, value: fieldValue)) }
+
+    /// The mirror that `dump` prints: the description.
+    public var customMirror: Mirror { Mirror(self, children: ["link": description]) }
 }

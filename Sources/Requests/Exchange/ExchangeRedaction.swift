@@ -1,0 +1,272 @@
+/// The redaction of all text about one exchange: by the names of secrets, and by a search for their values.
+///
+/// Every description, log, trace, recording and snapshot uses it (decision 0063).
+package struct ExchangeRedaction: Sendable {
+    /// The names of secrets; nil if secrets are shown.
+    private let names: Redaction?
+    /// The names of fields that only this request keeps from other origins.
+    private let fieldNames: Set<Field.Name>
+    private let finder: SecretFinder
+    /// Whether the bodies of the exchange are not printed.
+    package let hidesBodies: Bool
+
+    /// The number of a response's cookies that are searched for; searching for many would take long.
+    package static let searchedCookies = 50
+
+    /// A redaction that changes nothing.
+    static let revealed = ExchangeRedaction()
+
+    private init() {
+        (names, fieldNames, finder, hidesBodies) = (nil, [], SecretFinder([]), false)
+    }
+
+    /// Creates the redaction of an exchange.
+    ///
+    /// It finds the secrets that later middleware has added to the request if its values were collected; see
+    /// ``PreparedRequest/collectSeenValues()``.
+    ///
+    /// - Parameters:
+    ///   - request: The request; nil if there is none.
+    ///   - names: The names of secrets.
+    ///   - credentials: Further fields, which are secrets whatever their names are.
+    ///   - response: The response, whose cookies and URLs can contain secrets; nil if it was not received.
+    ///   - body: The body of the response.
+    package init(
+        _ request: PreparedRequest?, _ names: Redaction = .standard, with credentials: Set<Field> = [],
+        response: ResponseHead? = nil, body: Data? = nil
+    ) {
+        self.names = names
+        fieldNames = request?.redirectPolicy.sensitiveFields ?? []
+        hidesBodies = request?.hasSecretBodies ?? false
+        var secrets = credentials.flatMap(CredentialText.secrets)
+        if let request { secrets += names.secrets(of: request) }
+        if let response {
+            secrets += names.secrets(ofSetCookie: response.header)
+            if let body { secrets += names.secrets(ofBody: body, response.header) }
+        }
+        finder = SecretFinder(secrets.flatMap(CredentialText.variants))
+    }
+
+    // MARK: Names
+
+    /// Returns whether the values of fields named `name` are not shown.
+    package func isSecret(_ name: Field.Name) -> Bool {
+        names.map { $0.isSecret(name) || fieldNames.contains(name) } ?? false
+    }
+
+    /// Returns whether the values of items, parts and members named `name` are not shown.
+    func isSecret(item name: String) -> Bool { names?.isSecret(name) ?? false }
+
+    // MARK: Text
+
+    /// Returns `text` without the values of secrets.
+    package func text(_ text: String) -> String { finder.redacted(text) }
+
+    /// Returns a reference without its userinfo and secret query items.
+    package func reference(_ text: String) -> String {
+        finder.redacted(names?.redacted(reference: text) ?? text)
+    }
+
+    /// Returns a query without secrets.
+    func query(_ text: String) -> String { finder.redacted(names?.redacted(query: text) ?? text) }
+
+    /// Returns the URL of `target` without secrets.
+    package func url(_ target: TargetURI) -> String {
+        finder.redacted(names.map { target.redacted(by: $0) } ?? target.absoluteString)
+    }
+
+    /// Returns the value of `field` without secrets.
+    package func value(of field: Field) -> String {
+        if isSecret(field.name) { return Redaction.placeholder }
+        return finder.redacted(names?.redacted(valueOf: field) ?? field.value)
+    }
+
+    // MARK: Bodies
+
+    /// The number of bytes after an excerpt of a body that must be searched to find every secret that begins in it.
+    package var reach: Int { finder.reach }
+
+    /// Returns a body without its secrets, which its media type and its text determine.
+    ///
+    /// - Parameters:
+    ///   - body: The body, or its beginning.
+    ///   - header: The header that describes it.
+    ///   - limit: The number of bytes to redact and return; secrets that begin before it are searched for beyond it.
+    /// - Returns: The redacted bytes before `limit`.
+    package func body(_ body: [UInt8], _ header: Header, upTo limit: Int = .max) -> [UInt8] {
+        var result: [UInt8] = []
+        var position = 0
+        for value in secretValues(in: body, header) where value.range.lowerBound < limit {
+            result += body[position..<value.range.lowerBound]
+            result += (value.isJSON ? "\"\(Redaction.placeholder)\"" : Redaction.placeholder).utf8
+            position = value.range.upperBound
+        }
+        let end = min(limit, body.count)
+        if position < end { result += body[position..<end] }
+        return result
+    }
+
+    /// Returns whether one of the bytes of `range` in a body is part of a secret.
+    func hasSecret(in range: Range<Int>, of body: Data, _ header: Header) -> Bool {
+        let searched = Array(body.prefix(range.upperBound + finder.reach))
+        return secretValues(in: searched, header).contains { range.overlaps($0.range) }
+    }
+
+    /// Returns the secrets of a body, in order and without overlaps.
+    private func secretValues(in body: [UInt8], _ header: Header) -> [SecretValue] {
+        let named = names?.secretValues(in: body, header[.contentType]) ?? []
+        let found = finder.ranges(in: body).map { SecretValue(range: $0, isJSON: false) }
+        if found.isEmpty { return named }
+        let all = (named + found).sorted { $0.range.lowerBound < $1.range.lowerBound }
+        return all.reduce(into: []) { merged, value in
+            guard let last = merged.last, value.range.lowerBound < last.range.upperBound else {
+                return merged.append(value)
+            }
+            guard value.range.upperBound > last.range.upperBound else { return }
+            // A secret that ends beyond a value of JSON has changed its form.
+            let isWhole = value.range.lowerBound == last.range.lowerBound
+            merged[merged.count - 1] = SecretValue(
+                range: last.range.lowerBound..<value.range.upperBound, isJSON: isWhole && value.isJSON)
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// Returns the redaction of this request, or one that shows its secrets.
+    func redaction(_ secrets: Redaction.Secrets, _ names: Redaction) -> ExchangeRedaction {
+        secrets == .redacted ? ExchangeRedaction(self, names) : .revealed
+    }
+}
+
+extension Redaction {
+    /// The maximum number of bytes of a body whose secret values are searched for in other text.
+    private static let searchedBody = 16 << 10
+
+    /// Returns the secrets of a request, and of all forms in which middleware sent it if they were collected.
+    fileprivate func secrets(of request: PreparedRequest) -> [String] {
+        let fieldNames = request.redirectPolicy.sensitiveFields
+        let fields = Array(request.header) + (request.seenValues?.fields ?? [])
+        var secrets = fields.filter { isSecret($0.name) || fieldNames.contains($0.name) }
+            .flatMap(CredentialText.secrets)
+        secrets += self.secrets(of: request.target) + (request.seenValues?.queries ?? []).flatMap(secrets(ofQuery:))
+        secrets += fields.flatMap(self.secrets(ofURLIn:))
+        if case .bytes(let data) = request.body { secrets += self.secrets(ofBody: data, request.header) }
+        return secrets + (request.secretsOfBodies ?? [])
+    }
+
+    /// Returns the secrets of a target: in its userinfo, query and fragment.
+    func secrets(of target: TargetURI) -> [String] {
+        var secrets = [target.query, target.fragment].compactMap(\.self).flatMap(secrets(ofQuery:))
+        if let userinfo = target.userinfo {
+            let (name, password) = TargetURI.credentials(ofUserinfo: userinfo)
+            secrets += [password, Data("\(name):\(password)".utf8).base64EncodedString()]
+            secrets += userinfo.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)
+        }
+        return secrets
+    }
+
+    /// Returns the secrets in the query of a field whose value is one URL.
+    private func secrets(ofURLIn field: Field) -> [String] {
+        guard [.referer, .location, .contentLocation].contains(field.name) else { return [] }
+        return field.value.splitBytes(at: "?").dropFirst().flatMap { $0.splitBytes(at: "#") }
+            .flatMap { secrets(ofQuery: $0) }
+    }
+
+    /// Returns the values of the cookies that a response sets.
+    fileprivate func secrets(ofSetCookie header: Header) -> [String] {
+        header.values(of: .setCookie).prefix(ExchangeRedaction.searchedCookies).flatMap { cookie in
+            cookie.splitBytes(at: ";").prefix(1).flatMap(CredentialText.cookieValues)
+        }
+    }
+
+    /// Returns the texts of the values with secret names in the beginning of a body.
+    fileprivate func secrets(ofBody body: Data, _ header: Header) -> [String] {
+        let bytes = Array(body.prefix(Self.searchedBody))
+        let mediaType = header[.contentType]
+        let isForm = mediaType.flatMap(MediaType.init)?.subtype == .urlEncodedForm
+        return secretValues(in: bytes, mediaType).prefix(50).compactMap { value in
+            let text = String(decoding: bytes[value.range], as: UTF8.self)
+            if !value.isJSON {
+                return isForm ? PercentEncoding.decode(text.replacingBytes { $0 == 0x2B ? " " : nil }) : text
+            }
+            guard let json = try? JSONValue(parsing: Data(text.utf8)) else { return nil }
+            // Only a word or a number can be repeated elsewhere.
+            switch json {
+            case .string(let string): return string
+            case .array, .object: return nil
+            default: return text
+            }
+        }
+    }
+}
+
+/// The secrets in the values of fields that identify a user.
+enum CredentialText {
+    /// The schemes whose credentials are one word (RFC 6750 §2.1, RFC 7617 §2, RFC 4559 §4).
+    private static let wordSchemes = ["basic", "bearer", "negotiate", "ntlm"]
+
+    /// The schemes whose parameters are public, except for those with secret names and `response` (RFC 7616 §3.4,
+    /// RFC 5849 §3.5.1, and the signatures of requests).
+    private static let parameterSchemes = ["digest", "oauth", "signature"]
+    private static let signaturePrefixes = ["aws4-", "goog4-"]
+
+    /// Returns the parts of a secret field that are secrets on their own, and its whole value.
+    static func secrets(of field: Field) -> [String] {
+        if field.name == .cookie { return field.value.splitBytes(at: ";").flatMap(cookieValues) }
+        let words = field.value.replacingBytes { $0 == 0x09 ? " " : nil }.splitBytes(at: " ")
+        // The first word of credentials is their scheme (RFC 9110 §11.4).
+        guard words.count > 1 else { return [field.value] + values(of: words) { _ in true } }
+        let scheme = ASCIIFolding.folded(String(words[0]))
+        guard Token.isToken(scheme) else { return [field.value] }
+        let credentials = Array(words.dropFirst())
+        let isPublic =
+            parameterSchemes.contains(scheme) || signaturePrefixes.contains { scheme.hasBytePrefix($0) }
+        if isPublic {
+            return [field.value]
+                + values(of: credentials) { ASCIIFolding.areEqual($0, "response") || Redaction.standard.isSecret($0) }
+        }
+        guard wordSchemes.contains(scheme), credentials.count == 1 else {
+            return [field.value] + credentials.map(String.init) + values(of: credentials) { _ in true }
+        }
+        let word = String(credentials[0])
+        guard scheme == "basic", let data = Data(base64Encoded: word) else { return [field.value, word] }
+        let text = String(decoding: data, as: UTF8.self)
+        return [field.value, word, text] + text.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)
+    }
+
+    /// Returns the values of those parameters in `words` whose names satisfy `condition`.
+    private static func values(of words: [Substring], _ condition: (String) -> Bool) -> [String] {
+        words.flatMap { $0.splitBytes(at: ";") }.flatMap { $0.splitBytes(at: ",") }.flatMap { parameter in
+            let parts = parameter.splitBytes(at: "=", maxSplits: 1)
+            guard condition(parts.count == 2 ? String(parts[0]) : "") else { return [String]() }
+            return quotedForms(of: parts[parts.count - 1])
+        }
+    }
+
+    /// Returns the value of a cookie in the form `name=value`.
+    static func cookieValues(_ pair: Substring) -> [String] {
+        pair.splitBytes(at: "=", maxSplits: 1).dropFirst().flatMap(quotedForms)
+    }
+
+    /// Returns a value as written, and without quotation marks.
+    private static func quotedForms(of value: Substring) -> [String] {
+        [String(value), value.replacingBytes { $0 == UInt8(ascii: "\"") ? "" : nil }]
+    }
+
+    /// Returns `secret` and the variants of it that ``SecretFinder`` does not decode.
+    static func variants(of secret: String) -> [String] {
+        let decoded = PercentEncoding.decode(secret)
+        // Forms write a space as a plus sign; base64url has two other digits and no padding (RFC 4648 §5).
+        let form = decoded.replacingBytes { $0 == 0x20 ? "+" : nil }
+        let query = secret.replacingBytes { $0 == UInt8(ascii: "+") ? " " : nil }
+        let base64 = secret.replacingBytes { byte in
+            switch byte {
+            case UInt8(ascii: "+"): "-"
+            case UInt8(ascii: "/"): "_"
+            case UInt8(ascii: "="): ""
+            default: nil
+            }
+        }
+        return [secret, decoded, form, query, PercentEncoding.decode(query), base64]
+    }
+}
