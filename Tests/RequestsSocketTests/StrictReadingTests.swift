@@ -138,7 +138,8 @@ struct StrictReadingTests {
     func halfClosed() async throws {
         let peer = try ScriptedPeer { line, number, peer in
             _ = line.receiveRequest()
-            if number != 1 { line.send(ok) }
+            if number == 0 { line.send(ok) }
+            if number == 2 { line.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno") }
             line.socket.shutDown(.writing)
             peer.note("ended")
             line.waitForEnd()
@@ -149,11 +150,11 @@ struct StrictReadingTests {
         // Until then the connection may be taken for one that can be reused.
         await eventually { peer.notes.contains("ended") }
         #expect(await executor.failure(of: try peer.request(.post))?.reason == .connectionLost)
-        // The production of a body stops when the peer ends its side.
+        // The production of a body stops when the peer refuses it.
         let made = SharedCounter()
         let body = RequestBody.stream(length: nil, isReplayable: true) { CountedBlocks(made: made) }
         let response = try await executor.execute(peer.request(.post, body: body))
-        #expect(response.text == "ok")
+        #expect(response.text == "no")
         await eventually { peer.notes.count { $0 == "closed" } == 3 }
         #expect(made.value < 10_000)
         #expect(executor.connections == (0, 0))
