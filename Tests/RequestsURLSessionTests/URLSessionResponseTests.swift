@@ -21,8 +21,9 @@ struct URLSessionResponseTests {
             }
             let stream = try await executor.execute(server.request(delivery: .streamed)).stream
             #expect(try await stream?.collect() == Data("who?".utf8))
-            let file = try await executor.execute(server.request(delivery: .file(path: "/nowhere/there")))
-            #expect(file.text == "who?")
+            let folder = TemporaryDirectory()
+            let file = try await executor.execute(server.request(delivery: .file(path: folder.path(of: "there"))))
+            #expect(file.text == "who?" && folder.names.isEmpty)
             #expect(server.exchanges.count == 4)
         }
     }
