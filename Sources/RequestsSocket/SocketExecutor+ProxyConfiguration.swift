@@ -89,8 +89,9 @@ extension SocketExecutor.ProxyConfiguration {
     /// Returns the entries of `NO_PROXY`; nil if it excludes all hosts.
     private static func excludedHosts(_ list: String) -> [String]? {
         var hosts: [String] = []
-        for part in list.utf8.split(whereSeparator: { $0 == UInt8(ascii: ",") || $0 <= 0x20 }) {
-            var entry = String(Substring(part))
+        let entries = list.replacingBytes { $0 <= 0x20 ? "," : nil }.splitBytes(at: ",")
+        for part in entries {
+            var entry = String(part)
             if entry.hasSameBytes(as: "*") { return nil }
             if entry.hasBytePrefix("*.") { entry = String(entry.droppingFirstBytes(1)) }
             if entry.containsByte("/") || IPAddressText.octets(ExcludedHosts.parts(of: entry[...]).host) != nil {

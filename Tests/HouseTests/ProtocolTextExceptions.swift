@@ -17,6 +17,9 @@ extension ProtocolTextTests {
             "Requests/Vocabulary/TargetURI", "left.host == right.host",
             "The scheme and host of a parsed target are ASCII."),
         Exception(
+            "Requests/Vocabulary/TLS/CertificateName", "struct CertificateName",
+            "A name or an address is ASCII; any other text is refused."),
+        Exception(
             "Requests/Vocabulary/Fields/UserAgent", "name.wholeMatch",
             "The Unicode name of a scalar is ASCII."),
         Exception(

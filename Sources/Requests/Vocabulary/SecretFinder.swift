@@ -6,7 +6,7 @@
 /// the length of the text, for each secret that may be in it.
 package struct SecretFinder: Sendable {
     /// The minimum number of bytes of a secret that is searched for; shorter ones would match unrelated text.
-    package static let shortest = 6
+    package static let shortest = 5
 
     /// The minimum number of bytes of the beginning of a secret at the end of a text.
     package static let shortestBeginning = 4

@@ -80,7 +80,7 @@ extension HARArchive.Entry {
         guard (try? TargetURI(try url.string())) != nil else { throw url.invalid("is not an absolute URL") }
         let status = try response?.member("status")
         let code = try status?.integer() ?? 0
-        if let status, code > 0, !(100...999).contains(code) { throw status.invalid("is not a status") }
+        if let status, 1...99 ~= code || code > 999 { throw status.invalid("is not a status") }
         self.init(
             startedAt: startedAt, method: HTTPMethod(try method.string()), url: try url.string(),
             requestHeader: try request.header(), status: code > 0 ? HTTPStatus(code) : nil,
