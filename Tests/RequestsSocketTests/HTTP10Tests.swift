@@ -93,6 +93,17 @@ struct HTTP10Tests {
         }
     }
 
+    @Test("a request with a renewed token follows the same rule", .rows("R-11", "R-38"))
+    func renewed() async throws {
+        let peer = try peer([Self.response("401 Unauthorized", "WWW-Authenticate: Bearer\r\n"), Self.ok10])
+        let api = AnonymousRequestProvider(baseURL: try #require(URL(string: "http://\(peer.authority)")))
+        let client = Client(api, executor: SocketExecutor())
+            .authenticating(with: RefreshableAuthenticator(bearerToken: "old") { _ in "new" })
+        #expect(try await client.perform(api.put(.raw(body: Self.body()), to: "/x", receiving: .text)) == "ok")
+        expectLengths(peer, count: 2)
+        #expect(peer.notes.last?.contains("Bearer new") == true)
+    }
+
     @Test("the challenge of a proxy, a second request and later calls follow the same rule", .rows("R-11", "R-51"))
     func others() async throws {
         let peer = try peer([
@@ -115,6 +126,16 @@ struct HTTP10Tests {
             method: .put, target: try TargetURI("http://other.example/"), body: Self.body(isReplayable: false))
         #expect(try await executor.hedging(after: .zero).execute(other).text == "ok")
         expectLengths(peer, count: 3)
+    }
+
+    @Test("chunks are sent again after a connection stays open after HTTP/1.1", .rows("R-11"))
+    func recovered() async throws {
+        let peer = try peer([Self.response("503 Unavailable"), ok, ok])
+        let executor = SocketExecutor()
+        for (body, isChunked) in [(Self.body(), true), (.none, false), (Self.body(), true)] {
+            _ = try await executor.execute(peer.request(.put, body: body))
+            #expect(peer.notes.last.map(self.isChunked) == isChunked)
+        }
     }
 
     @Test("trailers and a body that is too long to collect are errors before anything is sent", .rows("R-11", "PM-47"))

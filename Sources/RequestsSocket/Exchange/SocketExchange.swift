@@ -163,7 +163,8 @@ extension SocketExchange {
     private mutating func returnConnection() {
         guard !hasReturnedConnection, exchange.isCarrierReusable else { return }
         hasReturnedConnection = true
-        place.pool.park(exchange.transfer.carrier, at: exchange.transfer.end ?? .now)
+        place.pool.park(
+            exchange.transfer.carrier, afterHTTP11: !exchange.transfer.isHTTP10, at: exchange.transfer.end ?? .now)
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.

@@ -280,14 +280,14 @@ extension ConnectionPool {
 
 extension ConnectionPool: SlotOwner {
     /// Keeps a new connection, or one whose exchange was successful, for less than the time that the server permits.
-    func park(_ connection: Connection, at now: Deadline) {
+    func park(_ connection: Connection, afterHTTP11: Bool = false, at now: Deadline) {
         let keepAlive = connection.keepAlive
         guard keepAlive?.max != 0 else { return }
         let timeout = min(idleNanoseconds, keepAlive?.timeout.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0, isCurrent(connection) else { return }
         connection.endExchange(at: now)
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
-        putBack(connection, afterReuse: connection.isReused)
+        putBack(connection, afterReuse: connection.isReused, afterHTTP11: afterHTTP11)
     }
 
     /// Closes the idle connections whose TLS settings have been replaced.
@@ -298,10 +298,12 @@ extension ConnectionPool: SlotOwner {
 
     /// Grants a connection to the next call that waits for one, or keeps it, or closes it if there are enough.
     ///
-    /// After the successful reuse of a connection, its peer is no longer one that closes connections after responses.
-    func putBack(_ connection: Connection, afterReuse: Bool = false) {
+    /// After the successful reuse of a connection, its peer is no longer one that closes connections after responses;
+    /// after a response with HTTP/1.1, it is no longer one that cannot read chunks.
+    func putBack(_ connection: Connection, afterReuse: Bool = false, afterHTTP11: Bool = false) {
         let waiter: Ledger.Waiter? = state.withLock { state in
             if afterReuse { state.ledger.closingPeers.recordReuse(by: connection.slot.origin) }
+            if afterHTTP11 { state.ledger.http10Peers.forget(connection.slot.origin) }
             if state.isClosed { return nil }
             switch state.ledger.putBack(connection) {
             case .granted(let waiter): return waiter

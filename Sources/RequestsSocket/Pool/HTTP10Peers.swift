@@ -3,8 +3,8 @@ package import Requests
 /// The origins and proxies that have responded with HTTP/1.0, which does not have chunks: a client must not send a
 /// chunked request unless it knows that the server supports HTTP/1.1 (RFC 9112 §6.1).
 ///
-/// The first request to a peer can be chunked, because nothing is known about it. A peer is remembered until
-/// ``memory`` has passed since its last response with HTTP/1.0.
+/// The first request to a peer can be chunked, because nothing is known about it. A peer is remembered until it keeps a
+/// connection open after a response with HTTP/1.1, or ``memory`` has passed since its last response with HTTP/1.0.
 package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
     /// The maximum number of peers that are remembered: 64.
     package static var limit: Int { 64 }
@@ -26,6 +26,11 @@ package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
         entries.removeAll { $0.end <= now || $0.origin == origin }
         if entries.count == Self.limit { entries.removeFirst() }
         entries.append((origin, now.advanced(byNanoseconds: Self.memory)))
+    }
+
+    /// Records that `origin` has responded with HTTP/1.1.
+    package mutating func forget(_ origin: Origin) {
+        entries.removeAll { $0.origin == origin }
     }
 
     /// Returns whether `origin` is remembered.
