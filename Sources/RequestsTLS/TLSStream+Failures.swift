@@ -33,6 +33,7 @@ extension TLSStream {
         let reason = library.reason(of: error)
         let texts = library.takeErrors()
         if let refusal { return fail(refusal) }
+        if let failure = transport.failure { return fail(failure) }
         if io.pointee.is_flooded != 0 { return fail(floodError(isHandshake: isHandshake)) }
         // The texts of 1.1.1 and 3 differ when a connection ends early, so our own flags decide. They are of no account
         // after a violation of the protocol: then only the alert may have failed.

@@ -51,7 +51,8 @@ package final class TLSStream {
     let serverName: TLSServerName?
     private let sessionKey: TLSSessionKey?
     private let fork = ForkCount.current
-    var failure: TLSError?
+    /// The failure that ended the stream; nil while it can be used.
+    package internal(set) var failure: TLSError?
     /// The certificate that was refused, until the handshake fails.
     var refusal: TLSError?
     /// The seconds since 1970 in which the verification of the server is valid; nil before it.

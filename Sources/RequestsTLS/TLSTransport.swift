@@ -11,6 +11,9 @@ package protocol TLSTransport: AnyObject {
     /// After `.wouldBlock` the next call begins with the same bytes.
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult
 
+    /// The failure of a transport that uses TLS itself; nil for a socket.
+    var failure: TLSError? { get }
+
     /// Whether the transport itself has bytes that the socket has not accepted yet.
     var hasPendingBytes: Bool { get }
 
@@ -22,6 +25,9 @@ package protocol TLSTransport: AnyObject {
 }
 
 extension TLSTransport {
+    /// A socket reports its failures itself.
+    package var failure: TLSError? { nil }
+
     /// A socket receives when it can be read.
     package var directionsToReceive: Interest { .reading }
 
@@ -46,7 +52,7 @@ extension Channel: TLSTransport {
 
 /// A stream to a proxy below the stream to the origin.
 ///
-/// A failure of the outer stream is `EPROTO` for the inner one; a further call of the outer one throws its reason.
+/// A failure of the outer stream is `EPROTO` for OpenSSL, and fails the inner stream with its own reason.
 extension TLSStream: TLSTransport {
     /// Receives the data that has arrived, without waiting.
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {

@@ -140,6 +140,22 @@ struct FloodTests {
         }
     }
 
+    @Test("key updates of a proxy without data end the connection through it", .rows("S-44"))
+    func belowTunnel() async throws {
+        let peer = try Self.peer(.nested) { line, _ in
+            guard line.receiveRequest() != nil else { return }
+            for _ in 0..<100 { line.tls.updateKeys(below: true) }
+            // Sends the updates.
+            line.send("HTTP/1.1 200 OK\r\nX: ")
+            line.waitForStop()
+        }
+        let executor = try await Self.executor(.nested, to: peer)
+        let error = await executor.failure(of: try Self.request(.nested, to: peer))
+        #expect(error?.reason == .tlsFailed && error?.detail?.contains("without data") == true, "\(error as Any)")
+        #expect(executor.connections.open == 0)
+        peer.stop()
+    }
+
     @Test(
         "the limit and the cancellation of a call end it during a flood, while other tasks run",
         .rows("S-44", "S-46", "R-48", "R-67"), arguments: Route.allCases, SecuredCall.allCases)

@@ -20,6 +20,8 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
     }
 
     private var stream: TLSStream?
+    /// The TLS below ``stream``, if the peer is a proxy and the origin server behind it.
+    private var outer: TLSStream?
     private var start: ((LineTLS, TLSContext) -> Void)?
     private(set) var needed: Direction?
     private(set) var hasFailed = false
@@ -34,7 +36,8 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
     func secure(_ context: TLSContext) { start?(self, context) }
 
     func begin(_ context: TLSContext, over transport: any TLSTransport) {
-        stream = try? TLSStream(server: context, over: stream ?? transport)
+        outer = stream
+        stream = try? TLSStream(server: context, over: outer ?? transport)
         hasFailed = stream == nil
     }
 
@@ -50,8 +53,10 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
     }
 
     /// Sends a KeyUpdate of TLS 1.3, to which the client must respond with one; the next send sends what is pending.
-    func updateKeys() {
-        guard let stream,
+    ///
+    /// `below` updates the keys of the outer TLS, if there are two.
+    func updateKeys(below: Bool = false) {
+        guard let stream = below ? outer : stream,
             let update = NativeFunctions.find("SSL_key_update", as: NativeFunctions.OfSSLAndNumber.self),
             let handshake = NativeFunctions.find("SSL_do_handshake", as: NativeFunctions.OfSSL.self)
         else { return }
