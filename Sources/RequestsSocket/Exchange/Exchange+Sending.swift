@@ -59,7 +59,8 @@ extension Exchange where C: ~Copyable {
         state.upload = .ended
         let now = Deadline.now
         metrics.stamps.requestSent = outgoing.timeLimits.stamp(at: now)
-        guard !receivesAtOnce, case .awaited = state.response else { return nil }
+        // A part of the head that has arrived may be followed by bytes that no event of the socket reports.
+        guard !receivesAtOnce, transfer.firstByte == nil, case .awaited = state.response else { return nil }
         return try transfer.needOfResponse(at: now)
     }
 
