@@ -37,7 +37,11 @@ private final class FloodListener: Sendable {
         self.stop = stop
         try DetachedThread.start(named: "flood") {
             while (try? listener.socket.waitInPlace(for: .reading, orUntil: stop.wake)) != nil {
-                guard let socket = try? listener.socket.accept() else { continue }
+                guard let socket = try? listener.socket.accept() else {
+                    // Without descriptors the listener stays readable; it is never writable, so this waits 10 ms.
+                    try? listener.socket.waitInPlace(for: .writing, by: .after(.milliseconds(10)), orUntil: stop.wake)
+                    continue
+                }
                 let client = SharedSocket(socket: socket)
                 try? DetachedThread.start(named: "flood.client") { client.flood(until: stop) }
             }
