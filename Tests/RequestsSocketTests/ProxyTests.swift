@@ -216,6 +216,7 @@ struct ProxyTests {
             ("example.com:99999", "example.com", 80, false), ("", "example.com", 80, false),
             (".", "example.com", 80, false),
             ("example.com\u{301}", "example.com", 80, false),
+            ("example.com:+80", "example.com", 80, false),
         ] as [(String, String, Int?, Bool)])
     func spellings(entry: String, host: String, port: Int?, isExcluded: Bool) {
         let proxy = SocketExecutor.Proxy(host: "p", port: 1, excludedHosts: [entry])

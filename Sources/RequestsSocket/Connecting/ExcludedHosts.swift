@@ -43,7 +43,9 @@ struct ExcludedHosts: Sendable {
     static func parts(of entry: Substring) -> (host: String, port: Int?) {
         guard IPAddressText.octets(entry) == nil,
             let colon = entry.utf8.lastIndex(of: UInt8(ascii: ":")), colon != entry.startIndex,
-            let port = UInt16(entry[entry.utf8.index(after: colon)...]), port > 0
+            case let digits = entry[entry.utf8.index(after: colon)...],
+            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let port = UInt16(digits), port > 0
         else { return (String(entry), nil) }
         return (String(entry[..<colon]), Int(port))
     }
