@@ -9,7 +9,7 @@ import Testing
 struct EarlyUploadTests {
     /// A way to send a body.
     enum Body: CaseIterable {
-        case bytes, file, source
+        case bytes, file, fileByKernel, source
     }
 
     /// Without TLS, and with it.
@@ -20,7 +20,7 @@ struct EarlyUploadTests {
     private func body(_ kind: Body, _ count: Int) throws -> RequestBody {
         switch kind {
         case .bytes: return .bytes(Data(repeating: 97, count: count))
-        case .file:
+        case .file, .fileByKernel:
             try folder.write([UInt8](repeating: 97, count: count), to: "body")
             return .file(path: folder.path(of: "body"))
         case .source: return .stream(length: count, isReplayable: true) { Blocks(remaining: count) }
@@ -43,8 +43,11 @@ struct EarlyUploadTests {
             : peer.request(.post, body: body, delivery: delivery)).patient()
     }
 
-    private func executor(isSecured: Bool) throws -> SocketExecutor {
-        isSecured ? try Secured.executor() : SocketExecutor()
+    private func executor(isSecured: Bool, sending kind: Body = .bytes) throws -> SocketExecutor {
+        let change = { (configuration: inout SocketExecutor.Configuration) in
+            if kind == .fileByKernel { configuration.fileSending = .byKernel }
+        }
+        return isSecured ? try Secured.executor(change) : SocketExecutor.with(.url, change)
     }
 
     @Test(
@@ -62,7 +65,7 @@ struct EarlyUploadTests {
             line.respondToAll(ok)
         }
         for call in SecuredCall.allCases where kind != .source || call == .awaited {
-            let executor = try executor(isSecured: isSecured)
+            let executor = try executor(isSecured: isSecured, sending: kind)
             let request = try request(peer, isSecured: isSecured, body(kind, size))
             let response = try await call.response(to: request, over: executor)
             #expect(response.status == 202 && response.text == "ok" && !response.metrics.isRequestBodyIncomplete)
@@ -94,8 +97,8 @@ struct EarlyUploadTests {
             }
             line.waitForEnd()
         }
-        for kind in [Body.bytes, .file] {
-            let executor = try executor(isSecured: isSecured)
+        for kind in [Body.bytes, .file, .fileByKernel] {
+            let executor = try executor(isSecured: isSecured, sending: kind)
             let request = try request(
                 peer, isSecured: isSecured, body(kind, size),
                 delivery: isStreamed ? .streamed : .collected(limit: size))

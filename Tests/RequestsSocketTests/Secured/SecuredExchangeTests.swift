@@ -44,6 +44,30 @@ struct SecuredExchangeTests {
         #expect(peer.connections == 1)
     }
 
+    @Test("the handler of a test server is cancelled when its client over TLS leaves", .rows("R-67", "R-73"))
+    func departure() async throws {
+        let cancellations = SharedCounter()
+        let handler = MockExecutor { _ in
+            do {
+                try await Task.sleep(for: .seconds(3600))
+            } catch {
+                cancellations.add()
+                throw error
+            }
+            return .ok()
+        }
+        try await withTestServer(serving: handler, tls: .init()) { server in
+            let executor = SocketExecutor.with { $0.tls = server.clientTLS }
+            let request = try PreparedRequest(url: server.baseURL).patient()
+            let call = Task { await executor.failure(of: request) }
+            try await server.waitUntil { $0.exchanges.first?.isComplete == true }
+            call.cancel()
+            #expect(await call.value?.isCancellation == true)
+            try await server.waitUntil { $0.openConnections == 0 }
+            #expect(cancellations.value == 1)
+        }
+    }
+
     @Test("a further connection resumes the session (S-35)", arguments: [0x0303, 0x0304])
     func resumption(version: Int) async throws {
         let peer = try ScriptedPeer(
