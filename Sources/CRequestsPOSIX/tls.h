@@ -183,7 +183,7 @@ static const int rp_tls_error_want_write = 3;
 static const int rp_tls_error_system = 5;
 static const int rp_tls_error_close_notify = 6;
 
-/// The greatest numbers of receives and of records of one call.
+/// The maximum numbers of receives and records in one call.
 static const int rp_tls_receive_limit = 64;
 static const int rp_tls_record_limit = 64;
 
@@ -218,9 +218,9 @@ typedef struct {
     /// The numbers of records and bytes that OpenSSL has received since it returned data, or since the beginning.
     int quiet_records;
     size_t quiet_bytes;
-    /// Whether the connection has ended because there were too many of them.
+    /// Whether the connection has ended because the peer sent too many records or bytes without data.
     int is_flooded;
-    /// The bytes of the header of the current record, and the number of bytes that are left of its content.
+    /// The received header bytes of the current record, and the number of bytes of its content that have not arrived.
     unsigned char header[5];
     int header_count;
     size_t content_left;
@@ -382,7 +382,7 @@ static inline int rp_tls_has_unread(const rp_tls_io *io, void *ssl) {
     return io->kept != NULL || io->tls->SSL_has_pending(ssl);
 }
 
-/// Receives bytes, those that were kept first, up to the limits of records; at most `count`, which is positive.
+/// Receives at most `count` bytes (at least 1), kept bytes first, and ends before the first record beyond the limits.
 static inline long rp_tls_receive_records(rp_tls_io *io, unsigned char *bytes, size_t count) {
     if (io->kept != NULL) {
         size_t left = io->kept_end - io->kept_start;

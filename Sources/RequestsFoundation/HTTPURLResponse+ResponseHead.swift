@@ -64,7 +64,7 @@ package enum JoinedFields {
     }
 
     /// Returns the values of Set-Cookie (RFC 6265 §4.1): a comma separates two of them if a name and `=` follow it, or
-    /// a space if the first one ends in an attribute, whose only comma is that of the date in Expires.
+    /// a space if the first one ends in an attribute, whose only comma is in the date of Expires.
     package static func cookies(of joined: String) -> [String] {
         split(joined) { place in
             if beginsCookie(place.following) { return true }

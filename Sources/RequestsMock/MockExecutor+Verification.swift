@@ -103,7 +103,7 @@ extension Stub {
             let reason = neverMatches.map { ": it never matches: \($0)" } ?? ""
             let isUnused = usage.calls == 0
             problems.append(
-                isUnused ? "unused stub: \(line)\(reason)" : "unused results: \(resultCount) calls use all: \(line)")
+                isUnused ? "unused stub: \(line)\(reason)" : "unused results: expected \(resultCount) calls: \(line)")
         }
         if hasOneResult, usage.unrepeatableCalls > 1 {
             problems.append(

@@ -208,8 +208,8 @@ extension MockExecutor {
         }
     }
 
-    /// Records `request`, whose body is in memory, and returns the reaction of the stub that matches it, or of its own
-    /// result.
+    /// Records `request`, whose body is in memory, and returns the reaction: the request's own result, or a result of
+    /// `stub`.
     private func reaction(
         to request: PreparedRequest, by stub: Stub?, isRecorded: Bool = true
     ) throws(RequestError) -> Reaction {

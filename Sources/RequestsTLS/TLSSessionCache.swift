@@ -106,7 +106,7 @@ package struct TLSSessionKey: Hashable, Sendable {
 final class TLSSession: Sendable {
     private let pointer: SharedPointer
     private let library: LoadedTLS
-    /// The seconds since 1970 in which the session may be resumed: OpenSSL verifies nothing then.
+    /// The time range in which the session may be resumed, in seconds since 1970; OpenSSL does not verify then.
     let validity: Range<Int>
 
     /// Creates the owner of a reference to `session`.

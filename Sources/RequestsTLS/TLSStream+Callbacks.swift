@@ -93,7 +93,7 @@ extension TLSStream {
         return true
     }
 
-    /// Returns the time in which a verification of `chain` may be relied on: one day, while no certificate expires.
+    /// Returns the time range in which a verification of `chain` is valid: one day, or until a certificate expires.
     private func validity(of chain: UnsafeRawPointer?) -> Range<Int> {
         let now = context.now(), day = 86_400
         let ends = library.certificates(in: chain, limit: .max).map { library.expiry(of: $0) }

@@ -60,7 +60,7 @@ extension TLSStream {
             isHandshake
             ? (rp_tls_handshake_record_limit, rp_tls_handshake_byte_limit)
             : (rp_tls_quiet_record_limit, rp_tls_quiet_byte_limit)
-        let limit = "more than \(records) records or \(bytes >> 10) KiB"
+        let limit = "at least \(records) records or \(bytes >> 10) KiB"
         let detail =
             isHandshake ? "the peer sent \(limit) in the TLS handshake" : "the peer sent \(limit) of TLS without data"
         return TLSError(.flood, detail, information)

@@ -10,8 +10,8 @@ package enum TLSTransferResult: Equatable, Sendable {
     case end
     /// The transfer continues when one of the directions is ready.
     ///
-    /// Empty directions mean that the call has ended for the amount of its work, and that bytes may have arrived which
-    /// no wait reports: then call again, after a check of the time limits.
+    /// Empty directions mean that the call has reached its work limit, and that bytes may have arrived that a wait
+    /// would not report: check the time limits, then call again.
     case needs(Interest)
 }
 
@@ -55,7 +55,7 @@ package final class TLSStream {
     package internal(set) var failure: TLSError?
     /// The certificate that was refused, until the handshake fails.
     var refusal: TLSError?
-    /// The seconds since 1970 in which the verification of the server is valid; nil before it.
+    /// The time range in which the verification of the server is valid, in seconds since 1970; nil before it.
     ///
     /// A session inherits it from the connection that created it, so that resumptions in a row do not extend it.
     var validity: Range<Int>?

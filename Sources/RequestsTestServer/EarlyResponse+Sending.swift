@@ -1,7 +1,7 @@
 import RequestsPOSIX
 
 extension TestServer.Behavior.EarlyResponse {
-    /// Sends the response, and returns if the body of the request is to be read.
+    /// Sends the response; throws unless the body of the request is to be read.
     func send(over connection: ServerConnection) throws(ConnectionEnd) {
         let field = announcesClose ? "Connection: close\r\n" : ""
         let text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\nContent-Length: 5\r\n\(field)\r\nearly"

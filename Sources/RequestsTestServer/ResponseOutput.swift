@@ -16,7 +16,7 @@ struct ResponseOutput {
     private let behavior: TestServer.Behavior
     /// Records the status of the response.
     private let record: (HTTPStatus) -> Void
-    /// The status until it is recorded; nil for a response that a fault does not let end.
+    /// The status until it is recorded; nil if a fault prevents the end of the response.
     private var unrecordedStatus: HTTPStatus?
     /// The number of bytes of a body with Content-Length.
     private var countedLength: Int?
@@ -36,7 +36,7 @@ struct ResponseOutput {
     /// Creates the output of one response.
     ///
     /// `record` is called with the status before the last byte is sent, because a client that has the whole response
-    /// may look at the record at once. A response that a fault cuts short is not recorded.
+    /// may read the record at once. A response that a fault cuts short is not recorded.
     init(
         _ connection: ServerConnection, _ behavior: TestServer.Behavior,
         recording record: @escaping (HTTPStatus) -> Void

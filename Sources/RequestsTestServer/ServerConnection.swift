@@ -187,7 +187,7 @@ extension ServerConnection {
     private func obtain(into buffer: UnsafeMutableRawBufferPointer) throws -> TransferResult {
         guard let secured else { return try socket.receive(into: buffer) }
         var received = try secured.read(into: buffer)
-        // The call has ended for the amount of its work; TLS limits how often that can follow in a row.
+        // The call has reached its work limit; TLS limits how often that can happen in a row.
         while received == .needs(.none) { received = try secured.read(into: buffer) }
         return result(received)
     }

@@ -55,7 +55,7 @@ extension TestServer {
         public struct EarlyResponse: Hashable, Sendable {
             /// The status of the response.
             public var status: HTTPStatus
-            /// Whether the response announces the end of the connection, which follows the request.
+            /// Whether the response contains `Connection: close`; the connection then ends after the request.
             public var announcesClose: Bool
             /// The way in which the server continues.
             public var next: Continuation

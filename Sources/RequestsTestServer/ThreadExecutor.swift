@@ -30,7 +30,7 @@ final class ThreadExecutor: TaskExecutor {
     ///
     /// - Parameters:
     ///   - onWait: A function that is called before the thread waits because the task is suspended.
-    ///   - isAbandoned: Whether nobody needs the result any more, so that the task is cancelled; checked every 50 ms
+    ///   - isAbandoned: Whether the result is no longer needed, so that the task is cancelled; checked every 50 ms
     ///     while the task is suspended.
     ///   - onStart: A function that receives the function that cancels the task, before the task begins.
     ///   - operation: The operation.
@@ -64,7 +64,7 @@ final class ThreadExecutor: TaskExecutor {
                 return state.isWaiting
             }
             guard mustWait else { continue }
-            // In slices, because one wait for jobs and the socket would need another descriptor for each connection.
+            // Waits in slices: one wait for jobs and the socket would need another descriptor for each connection.
             while arrived.wait(timeout: task.isCancelled ? .distantFuture : .now() + .milliseconds(50)) == .timedOut {
                 if isAbandoned() { task.cancel() }
             }

@@ -17,7 +17,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         // Foundation on Linux ends the process if the handler is called for a cancelled task. There, the handler is not
-        // called once the exchange has ended, which does no harm. A cancellation waits for the session's queue, on which
+        // called once the exchange has ended, which is harmless. A cancellation waits for the session's queue, on which
         // this runs.
         if Platform.implementation == .darwin || registry[session, task]?.isActive == true { completionHandler(nil) }
     }

@@ -5,8 +5,8 @@ import Dispatch
 ///
 /// All mutable state is protected by one lock. The exchange ends once: the first of the last byte, an error, a time
 /// limit or a cancellation determines its result, and later events are ignored. Outside the lock, continuations are
-/// resumed, tasks cancelled and progress handlers called. The task is made after the limits have begun, so they and a
-/// cancellation end the exchange also while that waits (decision 0059).
+/// resumed, tasks cancelled and progress handlers called. The task is made after the limits have begun, so the limits
+/// and a cancellation end the exchange even while making the task waits (decision 0059).
 final class SessionExchange: Sendable {
     typealias Outcome = Result<RawResponse, RequestError>
     typealias Chunk = Result<Data?, RequestError>

@@ -8,7 +8,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-/// What a coded body may end with, compared with curl 7.88.
+/// The ends of coded bodies, compared with curl 7.88.
 @Suite(
     "The end of coded bodies", .timeLimit(.minutes(10)),
     .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
@@ -22,7 +22,7 @@ struct ContentDecodingEndTests {
     }
 
     @Test(
-        "an error response with a coding and no bytes is that response", .rows("R-24"), arguments: Coding.available,
+        "an error response with a coding and no bytes is returned", .rows("R-24"), arguments: Coding.available,
         Transport.allCases)
     func emptyErrors(coding: Coding, transport: Transport) async throws {
         let folder = TemporaryDirectory()
@@ -48,7 +48,7 @@ struct ContentDecodingEndTests {
     }
 
     @Test(
-        "an error response until the connection is closed, with a coding and no bytes, is that response", .rows("R-24"))
+        "an error response that ends with the connection, with a coding and no bytes, is returned", .rows("R-24"))
     func emptyUntilClose() async throws {
         let served = MockExecutor(MockResponse(status: 404).coded("gzip"))
         try await withTestServer(serving: served, behaving: { _, _ in .init(framing: .untilClose) }) { server in

@@ -46,7 +46,7 @@ struct VerificationTests {
     }
 
     @Test(
-        "verify knows how often a result is used, by its kind and the method", .rows("PM-121"),
+        "verify checks how often a result is used, by its kind and the method", .rows("PM-121"),
         arguments: [
             // The method, the result, and the numbers of calls from 0 to 4 that are accepted.
             (.get, .status(200), [1, 2, 3, 4]), (.put, .status(200), [1, 2, 3, 4]), (.post, .status(200), [1]),
@@ -84,7 +84,7 @@ struct VerificationTests {
         }
     }
 
-    @Test("a request that may be repeated, or may not, is counted as it says and not by its method", .rows("PM-121"))
+    @Test("a request with an explicit isIdempotent is counted by it and not by its method", .rows("PM-121"))
     func idempotence() async throws {
         for (method, isIdempotent) in [(HTTPMethod.post, true), (.get, false)] {
             let mock = MockExecutor()
@@ -138,13 +138,13 @@ struct VerificationTests {
         let place = "at RequestsMockTests/VerificationTests.swift"
         #expect(
             error?.description == """
-                unused results: 3 calls use all: GET “/a” \(place):1, called once
+                unused results: expected 3 calls: GET “/a” \(place):1, called once
                 repeated request: one result is for one request that is not idempotent; use expecting(calls:) to expect \
                 more: POST “/b” \(place):2, called twice
                 more calls than results: GET “/c” \(place):3, called twice
                 unused stub: GET “//[/d” \(place):4, called 0 times: it never matches: the pattern is malformed: “//[” \
                 has an invalid host
-                unused results: 2 calls use all: GET “/e” \(place):5, called once
+                unused results: expected 2 calls: GET “/e” \(place):5, called once
                 """)
     }
 }

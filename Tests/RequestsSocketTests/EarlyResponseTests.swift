@@ -4,7 +4,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-/// Responses that arrive before the request was sent (decision 0057), as a table over a carrier that is a script.
+/// Responses that arrive before the request was sent (decision 0057), as a table, with a scripted carrier.
 @Suite("Early responses in an exchange, without sockets", .timeLimit(.minutes(10)))
 struct EarlyResponseTests {
     static let kept = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
@@ -45,7 +45,7 @@ struct EarlyResponseTests {
                 .bytes("0\r\n\r\n"),
             ], log: [space, "write sending"]),
         Row(
-            testDescription: "an interim response is none",
+            testDescription: "an interim response ends nothing",
             arrivals: [.nothing, .bytes("HTTP/1.1 103 \r\n\r\n"), .nothing, .nothing, .bytes(kept + "ok")],
             log: [space, space]),
         Row(
@@ -53,22 +53,22 @@ struct EarlyResponseTests {
             arrivals: [.nothing, .bytes(closing + "o"), .nothing, .bytes("k")],
             accepting: [.full, .bytes(5), .full], log: [space], isWhole: false, isReusable: false),
         Row(
-            testDescription: "but not with its head",
+            testDescription: "a response that ends the connection does not end sending with its head",
             arrivals: [.nothing, .bytes(closing), .nothing, .nothing, .nothing, .bytes("ok")], log: [space, space],
             isReusable: false),
         Row(
-            testDescription: "HTTP/1.0 ends the connection",
+            testDescription: "a response with HTTP/1.0 ends the connection and sending",
             arrivals: [.nothing, .bytes("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok")], isWhole: false,
             isReusable: false),
         Row(
-            testDescription: "so does the end of a body without a length",
+            testDescription: "the end of a body without a length ends sending",
             arrivals: [.nothing, .bytes(untilClose + "o"), .bytes("k"), .end], isWhole: false, isReusable: false),
         Row(
             testDescription: "a status from 300 on ends sending with its head",
             arrivals: [.nothing, .bytes(refusal + "o"), .nothing, .bytes("k")], log: [space, "read betweenBytes"],
             isWhole: false, isReusable: false),
         Row(
-            testDescription: "without an obstacle, a whole response still is not the end",
+            testDescription: "a whole response does not end sending if the carrier accepts the remainder",
             arrivals: [.nothing, .nothing, .bytes(kept + "ok")], accepting: [.full], log: [space]),
         Row(
             testDescription: "a failed carrier after a whole response is an error",
@@ -88,18 +88,19 @@ struct EarlyResponseTests {
             arrivals: [.nothing, .bytes(closing + "o"), .nothing, .bytes("k")], accepting: [.full, .failure(104)],
             isWhole: false, isReusable: false),
         Row(
-            testDescription: "nor a refusal", arrivals: [.bytes(refusal + "o"), .bytes("k")],
-            accepting: [.failure(32)], log: [], isWhole: false, isReusable: false),
+            testDescription: "a failed carrier does not lose a refusal",
+            arrivals: [.bytes(refusal + "o"), .bytes("k")], accepting: [.failure(32)], log: [], isWhole: false,
+            isReusable: false),
         Row(
-            testDescription: "nor a body without a length that ends before the carrier fails",
+            testDescription: "a failed carrier does not lose a body without a length that has ended",
             arrivals: [.bytes(untilClose + "ok"), .end], accepting: [.failure(32)], log: [], isWhole: false,
             isReusable: false),
         Row(
-            testDescription: "a reset ends no body without a length",
+            testDescription: "a reset is not the end of a body without a length",
             arrivals: [.bytes(untilClose + "ok"), .end], accepting: [.failure(104)], log: [],
             reason: .connectionLost),
         Row(
-            testDescription: "a response that is cut is an error, whatever else it is",
+            testDescription: "a truncated response is an error, even if it ends the connection",
             arrivals: [.nothing, .bytes(closing + "o"), .end], reason: .connectionLost),
         Row(
             testDescription: "the end of the connection before a response",
@@ -133,7 +134,7 @@ struct EarlyResponseTests {
         #expect(steps.exchange.isCarrierReusable == row.isReusable)
     }
 
-    @Test("nothing depends on how the bytes of both directions fall", .rows("R-45"), arguments: [1, 2, 3, 5, 8, 13])
+    @Test("the result does not depend on how the bytes are split", .rows("R-45"), arguments: [1, 2, 3, 5, 8, 13])
     func splits(size: Int) throws {
         let whole = Array((Self.kept + "ok").utf8)
         for first in 0..<40 {
@@ -230,7 +231,7 @@ struct EarlyResponseTests {
         #expect(steps.exchange.measurements.timeToRequestSent != nil)
     }
 
-    @Test("the end of a streamed response is an error if the request was not taken", .rows("R-45"))
+    @Test("the end of a streamed response is an error if the server has not received the request", .rows("R-45"))
     func streamingFailure() throws {
         for (head, isSuccess) in [(Self.kept, false), (Self.closing, true), (Self.refusal, true)] {
             var steps = try ExchangeSteps(

@@ -81,7 +81,7 @@ struct EarlyUploadTests {
     }
 
     @Test(
-        "a server that sends back what it reads does not stand still", .rows("R-45", "S-50"), arguments: transports,
+        "a server that sends back the bytes it reads does not block", .rows("R-45", "S-50"), arguments: transports,
         [false, true])
     func echo(isSecured: Bool, isStreamed: Bool) async throws {
         let size = isSecured ? 8 << 20 : 64 << 20
@@ -117,7 +117,7 @@ struct EarlyUploadTests {
     }
 
     @Test(
-        "a success for a body that the server does not read is no success", .rows("R-45", "R-48", "S-50"),
+        "a success is an error if the server does not read the whole body", .rows("R-45", "R-48", "S-50"),
         arguments: SecuredCall.allCases, transports)
     func neverReads(call: SecuredCall, isSecured: Bool) async throws {
         let peer = try peer(isSecured: isSecured) { line, _, _ in

@@ -4,7 +4,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-// A client sends no chunks to a server that has responded with HTTP/1.0 (RFC 9112 §6.1), whoever repeats the request.
+// A client sends no chunks to a server that has responded with HTTP/1.0 (RFC 9112 §6.1), whatever repeats the request.
 @Suite("HTTP/1.0 servers", .timeLimit(.minutes(10)))
 struct HTTP10Tests {
     private static let ok10 = "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"

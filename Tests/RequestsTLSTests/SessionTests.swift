@@ -128,7 +128,7 @@ struct TLSSessionTests {
             }
             clock.move(by: Self.day / 24)
         }
-        // A clock that was set back proves nothing.
+        // After the clock was set back, the verification is not valid.
         #expect(try !connects(client, server, key()))
         clock.move(by: -1)
         #expect(try !connects(client, server, key()))

@@ -2,7 +2,7 @@
 import Requests
 import Testing
 
-// Swift 6.3.1 ends with a signal when it compiles a function that contains `!` or a call of a function that never
+// The Swift 6.3.1 compiler crashes on a function that contains `!` or a call of a function that never
 // returns, if every `catch` around a call with typed throws has a condition. These are the forms of the article
 // “Getting started” that it compiles; the functions contain both on purpose, so building this file is the test.
 

@@ -1,7 +1,7 @@
 import RequestsPOSIX
 import Synchronization
 
-/// A server that answers a ClientHello with HelloRequest records without end, which libraries for TLS skip.
+/// A server that responds to a ClientHello with endless HelloRequest records, which TLS libraries skip.
 ///
 /// The server ends when it is released.
 final class HelloFloodPeer: Sendable {

@@ -9,7 +9,7 @@ extension RequestEnvironment {
         case ambiguous
     }
 
-    /// Returns whether credentials for this environment may be sent to `target`: it is ``Position/inside``.
+    /// Returns whether credentials for this environment may be sent to `target`, that is, whether it is inside.
     package func covers(_ target: TargetURI) -> Bool { position(of: target) == .inside }
 
     /// Returns the position of `target`; at the root of a server, all paths are inside.
@@ -31,7 +31,7 @@ extension RequestEnvironment {
 extension PercentEncoding {
     /// Returns whether a percent-encoded path has a segment `.` or `..` for any server.
     ///
-    /// Some servers take an encoded slash or a backslash for a slash, and drop what follows a semicolon.
+    /// Some servers treat an encoded slash or a backslash as a slash, and ignore the text after a semicolon.
     package static func hasDotSegment(_ path: String) -> Bool {
         decode(path).utf8.split { "/\\;".utf8.contains($0) }.contains {
             $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8)

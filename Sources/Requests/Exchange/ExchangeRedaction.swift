@@ -123,7 +123,7 @@ package struct ExchangeRedaction: Sendable {
                 return merged.append(value)
             }
             guard value.range.upperBound > last.range.upperBound else { return }
-            // A secret that ends beyond a value of JSON has changed its form.
+            // If another secret extends a JSON value, the result is a JSON value only if both begin at the same place.
             let isWhole = value.range.lowerBound == last.range.lowerBound
             merged[merged.count - 1] = SecretValue(
                 range: last.range.lowerBound..<value.range.upperBound, isJSON: isWhole && value.isJSON)

@@ -46,7 +46,7 @@ public struct RawResponse: Sendable {
         /// repetition and redirect has its length (RFC 9112 §6.1).
         public var isHTTP10: Bool = false
 
-        /// Whether the response ended the exchange before the request was sent to its end.
+        /// Whether the response ended the exchange before the whole request was sent.
         ///
         /// The server has received at most a part of the request body. It may have responded with a status from 300 on,
         /// with a final response instead of 100 (Continue), or with a response that ends its connection; any other
@@ -79,8 +79,8 @@ public struct RawResponse: Sendable {
 
         /// The time from the start until the connection had accepted the whole request.
         ///
-        /// It is nil if the request was not sent to its end, and if the executor does not measure it, as over
-        /// URLSession. A response may arrive before.
+        /// It is nil if the request was not sent completely, and if the executor does not measure it, as over
+        /// URLSession. A response may arrive before this time.
         public var timeToRequestSent: Duration? {
             get { stamps.requestSent.time }
             set { stamps.requestSent = Stamp(newValue) }

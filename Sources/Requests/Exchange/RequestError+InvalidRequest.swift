@@ -18,7 +18,7 @@ extension RequestError {
         case fragmentInPath
         /// An interpolated value leaves a path segment empty.
         case emptySegment
-        /// An interpolated value makes a path segment `.` or `..`, or raw text leaves the directory of the literal.
+        /// An interpolated value creates a path segment `.` or `..`, or raw text leaves the directory of the literal.
         case dotSegment
         /// A URI reference was changed as text, which loses its meaning; use ``RequestPath/appending(_:)``.
         ///

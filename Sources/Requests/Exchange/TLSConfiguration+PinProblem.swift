@@ -1,7 +1,7 @@
 extension TLSConfiguration.Pins {
     /// Checks that every pin has a fingerprint and can match a server.
     ///
-    /// - Parameter serverName: The name that all certificates must have; nil for that of the host.
+    /// - Parameter serverName: The name that all certificates must have; nil for the name of the host.
     /// - Returns: The problem of a pin in plain words; nil if all can be enforced.
     package func problem(withServerName serverName: String?) -> String? {
         for pin in pins {

@@ -95,8 +95,8 @@ extension Pages {
 
         /// A strategy that follows the Link field with the relation `next` (RFC 8288).
         ///
-        /// After a page whose link is malformed or to another origin than that of the request, which would receive the
-        /// credentials, the pages end with ``RequestError/Reason/unexpectedRedirect``.
+        /// If the link of a page is malformed, or leads to another origin, which would receive the credentials, the
+        /// pages end after that page with ``RequestError/Reason/unexpectedRedirect``.
         public static var linkHeader: Strategy {
             Strategy { response, request in
                 guard let link = response.header.link(relation: "next") else { return nil }

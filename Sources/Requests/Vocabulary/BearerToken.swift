@@ -3,7 +3,7 @@
 ///
 /// RFC 6750 §2.1 allows fewer, but servers issue tokens such as `5|abc`, and the app does not choose them.
 package enum BearerToken {
-    /// Returns the reason why `token` cannot be sent, with the first character that is not allowed and not the token;
+    /// Returns the reason why `token` cannot be sent, which names the first invalid character but not the token;
     /// nil for a valid one.
     package static func problem(of token: some StringProtocol) -> String? {
         guard !token.isEmpty else { return "it is empty" }

@@ -9,7 +9,7 @@ package enum Punycode {
         return encoded(Array(text.unicodeScalars)).map { "xn--" + $0 } ?? text
     }
 
-    /// Returns the encoded form of scalars, whose number must be that of a label (at most 63).
+    /// Returns the encoded form of at most 63 scalars, the length of a label.
     private static func encoded(_ scalars: [Unicode.Scalar]) -> String? {
         guard scalars.count <= 63 else { return nil }
         let basic = scalars.filter(\.isASCII)

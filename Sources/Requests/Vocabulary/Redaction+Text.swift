@@ -52,7 +52,7 @@ extension Redaction {
         return text.droppingLastBytes(bytes.count - slash - 1) + placeholder + text.droppingFirstBytes(at)
     }
 
-    /// Returns the value of a field that is not secret as a whole, without the secrets of the URLs that it consists of.
+    /// Returns the value of a field that is not secret as a whole, without the secrets in its URLs.
     func redacted(valueOf field: Field) -> String {
         switch field.name {
         case .location, .contentLocation, .referer, "Refresh": redacted(reference: field.value)

@@ -61,7 +61,7 @@ private enum SecretNames {
         ["auth", "authcode", "cookie", "csrf", "hmac", "session", "setcookie", "sig", "xauth", "xsession", "xsrf"]
             .map { Array($0.utf8) })
 
-    /// The ends of the keys of secret names.
+    /// The endings of keys that are secret.
     private static let endings = [
         "accesskey", "apikey", "applicationkey", "assertion", "authkey", "authorization",
         "authorizationcode", "codeverifier", "devicecode", "functionskey", "jwt", "otp", "passcode", "passphrase",
@@ -70,8 +70,8 @@ private enum SecretNames {
         "signature", "signingkey", "subscriptionkey", "token",
     ].map { Array($0.utf8) }
 
-    /// The ends of the keys of names that have one of ``endings`` and are not secret: places in a list, and numbers of
-    /// repeated requests.
+    /// The endings of keys that are not secret although they match ``endings``: places in a list, and identifiers of
+    /// requests.
     private static let publicEndings = [
         "canceltoken", "clientrequesttoken", "continuationtoken", "continuetoken", "cursortoken", "nexttoken",
         "pagetoken", "paginationtoken", "previoustoken", "prevtoken", "resumetoken", "startingtoken", "synctoken",

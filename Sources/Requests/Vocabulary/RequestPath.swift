@@ -93,7 +93,7 @@ public struct RequestPath: Sendable {
     private func appendingToReference(_ other: RequestPath) -> RequestPath {
         let end = encoded.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? encoded.endIndex
         let text = Self.joined(String(encoded[..<end]), other.encoded) + encoded[end...]
-        // A reference without a path means that of the base URL, which the text cannot express.
+        // A reference without a path refers to the path of the base URL, which the text cannot express.
         let isPathless = end == encoded.startIndex
         var path = RequestPath(
             encoded: text, template: text,

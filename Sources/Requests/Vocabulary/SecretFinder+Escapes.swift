@@ -31,7 +31,7 @@ enum Escape: UInt8 {
         subscript(index: Int) -> UInt8 { UInt8(truncatingIfNeeded: bytes >> UInt32(8 * index)) }
     }
 
-    /// Returns the escape at `position` of `text`, which has the first byte of an escape; nil if it is none.
+    /// Returns the escape at `position` of `text`, where a byte can begin one; nil if there is no escape.
     func unit(_ text: UnsafeBufferPointer<UInt8>, at position: Int) -> Unit? {
         if self == .percent {
             return Self.number(text, at: position + 1, digits: 2)
@@ -79,7 +79,7 @@ enum Escape: UInt8 {
     }
 }
 
-/// The search for backslashes before secrets whose first byte they would form an escape with.
+/// The search for backslashes that would form an escape with the first byte of a secret.
 struct Lookahead {
     /// The numbers of times that percent-encoding and JSON can be decoded.
     private let percent: Int
@@ -93,7 +93,7 @@ struct Lookahead {
     ///
     /// - Parameters:
     ///   - percent: The number of times that percent-encoding can be decoded.
-    ///   - json: The number of times that JSON can be decoded, with this time.
+    ///   - json: The number of times that JSON can be decoded, including this time.
     ///   - isBeginning: Returns whether four bytes are the first ones of a secret.
     init(percent: Int, json: Int, _ isBeginning: @escaping (UInt32) -> Bool) {
         self.percent = percent

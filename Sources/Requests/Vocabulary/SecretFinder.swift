@@ -187,7 +187,7 @@ private struct DecodedText {
         return form
     }
 
-    /// Returns this text with its escapes decoded, without an escape that the end truncates.
+    /// Returns this text with its escapes decoded; a truncated escape at the end is removed.
     ///
     /// - Parameters:
     ///   - escape: The kind of escapes.

@@ -200,7 +200,7 @@ extension CookieJar.StoredCookie {
         var text: StaticString { self == .host ? "__host-" : "__secure-" }
     }
 
-    /// The prefix of the name; without one, of the value, which could be taken for a name.
+    /// The prefix of the name; without a name, of the value, which a server could read as a name.
     fileprivate var prefix: Prefix? {
         let text = (name.isEmpty ? value : name).utf8
         return Prefix.allCases.first { prefix in
@@ -219,8 +219,8 @@ extension CookieJar.StoredCookie {
 }
 
 extension SetCookie {
-    /// Returns whether `cookie`, which this value sets, has the attributes that the prefix of its name requires, in the
-    /// way in which they must be written.
+    /// Returns whether `cookie`, which this value sets, has the attributes that the prefix of its name requires, and
+    /// whether they are written as required.
     fileprivate func hasRequiredAttributes(of cookie: CookieJar.StoredCookie) -> Bool {
         cookie.hasRequiredAttributes && (cookie.prefix != .host || (namesNoDomain && hasRootPath))
     }

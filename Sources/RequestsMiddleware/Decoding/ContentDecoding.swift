@@ -27,8 +27,8 @@ package import RequestsPOSIX
 ///
 /// These responses are not decoded: those without content (HEAD, 204, 304, a Content-Length of 0), partial responses
 /// (206) and redirects that are followed. A body of zero bytes that does not declare its length, such as an empty
-/// chunked one, is truncated and therefore an error, except for a status other than 2xx, with which servers send the
-/// coding of a body that they omit. A streamed `text/event-stream` may end anywhere, because servers flush it and do
+/// chunked one, is truncated and therefore an error with a status 2xx; with another status, servers send the coding
+/// of a body that they omit. A streamed `text/event-stream` may end anywhere, because servers flush it and do
 /// not end it.
 public struct ContentDecoding: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.

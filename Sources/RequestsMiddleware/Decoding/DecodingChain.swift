@@ -19,9 +19,10 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
     enum End {
         /// Only the end of its codings.
         case complete
-        /// That, or before the first byte: servers name the coding of an error response whose body they omit.
+        /// The end of its codings, or before the first byte: servers name the coding of an error response whose body
+        /// they omit.
         case completeOrEmpty
-        /// Any: an event stream has no end, and its reader discards an event that is cut.
+        /// Any place: an event stream has no end, and its reader discards an event that is cut.
         case anywhere
     }
 

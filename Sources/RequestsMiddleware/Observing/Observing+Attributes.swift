@@ -86,7 +86,7 @@ extension Observing {
 
         /// The names of the query items whose values `url.full` does not contain, in addition to the userinfo.
         ///
-        /// The default are those of `Redaction.standard` and `AWSAccessKeyId`, which the conventions name.
+        /// The default contains the names of `Redaction.standard`, and `AWSAccessKeyId`, which the conventions require.
         public var redaction = Redaction(also: ["AWSAccessKeyId"])
 
         /// Creates the rules of OpenTelemetry.

@@ -31,7 +31,7 @@ enum BodyContent: Hashable, Sendable {
 
     /// Creates the content of `data` with this value of Content-Type; malformed content is compared by its bytes.
     ///
-    /// A type that says nothing, which is a missing one or `application/octet-stream`, may be JSON.
+    /// Content without a type, or with `application/octet-stream`, may be JSON.
     init(_ data: Data, _ contentType: String) {
         self.init(data, MediaType(contentType) ?? .binary, readsParts: true)
     }
@@ -88,7 +88,7 @@ enum BodyContent: Hashable, Sendable {
         return nil
     }
 
-    /// Returns where the next delimiter begins, and where the line break or the dashes after it do.
+    /// Returns the positions of the next delimiter, and of the line break or the dashes after it.
     private static func delimiterEnd(
         in bytes: [UInt8], from start: Int, _ delimiter: [UInt8]
     ) -> (start: Int, end: Int)? {

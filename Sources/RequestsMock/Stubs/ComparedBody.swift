@@ -9,7 +9,7 @@ struct UnreadBody: Error {
 final class ComparedBody: Sendable {
     enum Content: Sendable {
         case known(BodyContent)
-        /// The body can be read once, and the program under test needs it.
+        /// The body can be read only once, and the program under test needs it.
         case once
         case unreadable(RequestError)
     }
@@ -17,7 +17,7 @@ final class ComparedBody: Sendable {
     private let request: PreparedRequest?
     private let content: Lock<Content?>
 
-    /// Creates the body of `request`; nil has no body.
+    /// Creates the body of `request`; an empty one for nil.
     init(_ request: PreparedRequest?) {
         self.request = request
         let isOnce = request.map { !$0.body.isReplayable } ?? false

@@ -39,7 +39,7 @@ struct ExcludedHosts: Sendable {
 
     /// Returns the host of `entry` and its port; nil if it has none.
     ///
-    /// Only in brackets an IPv6 address can have a port.
+    /// An IPv6 address can have a port only if it is in brackets.
     static func parts(of entry: Substring) -> (host: String, port: Int?) {
         guard IPAddressText.octets(entry) == nil,
             let colon = entry.utf8.lastIndex(of: UInt8(ascii: ":")), colon != entry.startIndex,

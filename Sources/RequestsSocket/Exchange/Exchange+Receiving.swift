@@ -46,7 +46,7 @@ extension Exchange where C: ~Copyable {
             return transfer.isBudgetSpent ? .turn : nil
         case .blocked:
             state.upload = .paused
-            // Without a budget, nothing was received that may have arrived.
+            // Without a budget, bytes may have arrived that were not received.
             return transfer.isBudgetSpent ? .turn : transfer.needOfSpace(or: state.isReceiving ? .reading : .none)
         case .expecting, .ended, .stopped, .lost: return try transfer.needOfResponse()
         }
@@ -107,7 +107,7 @@ extension Exchange where C: ~Copyable {
         if state.isUploading, !transfer.carrier.persists { endSendingEarly() }
     }
 
-    /// Completes the exchange, both directions of which have ended.
+    /// Completes the exchange after both directions have ended.
     ///
     /// - Throws: The failure of the carrier, if the server expected the remainder of the request; an error of the file.
     @inline(__always)  // a call would copy the exchange
@@ -118,7 +118,8 @@ extension Exchange where C: ~Copyable {
 
     @inline(never)  // rare
     private mutating func checkEarlyEnd() throws(RequestError) {
-        // A success is none for a body that the server did not receive, unless it said that it ends the connection.
+        // A success is an error if the server did not receive the whole body, unless it announced the end of the
+        // connection.
         if let failure = transfer.sendFailure, let head = transfer.head, head.status.code < 300,
             transfer.carrier.persists
         {

@@ -14,7 +14,7 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Returns the response of a complete exchange, whose parts are moved out of it (decision 0052).
-    @inline(__always)  // as above
+    @inline(__always)  // a call would copy the exchange
     package mutating func takeResponse() -> RawResponse {
         if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
         // Swapped, because an assignment would copy them.
@@ -35,7 +35,7 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Whether the response has ended, and the carrier can carry another request.
-    @inline(__always)  // as above
+    @inline(__always)  // a call would copy the exchange
     package var isCarrierReusable: Bool {
         transfer.isAtEnd && transfer.carrier.persists && state.hasSentRequest && transfer.carrier.unread == 0
     }

@@ -33,7 +33,7 @@ extension Exchange where C: ~Copyable {
         return nil
     }
 
-    /// Lets the response progress before more is sent, and other tasks after much work.
+    /// Lets the response progress before more is sent, and lets other tasks run after much work.
     private mutating func pauseSending() -> ExchangeNeed? {
         state.upload = .paused
         return transfer.isBudgetSpent ? .turn : nil

@@ -3,8 +3,8 @@ package import RequestsPOSIX
 
 /// The progress of an exchange in both directions: how far the request was sent, and how far the response has arrived.
 ///
-/// Both progress at the same time (RFC 9112 §9.5, decision 0057). Each cell is what the exchange does next, and what it
-/// needs for that:
+/// Both progress at the same time (RFC 9112 §9.5, decision 0057). Each cell names the next step, and what the
+/// exchange needs for it:
 ///
 /// | upload      | awaited                         | arriving, in five ways  | streaming   | complete    |
 /// |-------------|---------------------------------|-------------------------|-------------|-------------|
@@ -101,7 +101,7 @@ struct ExchangeState: Sendable {
 /// One request and its response, as a state machine that never waits (decision 0031).
 ///
 /// ``advance()`` continues as far as possible and returns what the exchange needs next; a driver provides it. It is
-/// tested as tables, over a carrier that is a script.
+/// tested as tables, with a scripted carrier.
 package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     let outgoing: OutgoingRequest
     /// The part of the request that has not been sent.

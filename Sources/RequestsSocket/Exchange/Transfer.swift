@@ -215,7 +215,7 @@ extension Transfer where C: ~Copyable {
     private mutating func receiveEnd() throws(RequestError) {
         do throws(WireError) {
             guard case .end(let trailers) = try carrier.receiveEnd() else { return }
-            // A failed send may have taken the error of a reset, which ends no body.
+            // A failed send may have taken the error of a reset, and a reset is not the end of a body.
             if let sendFailure, sendFailure.isReset { throw WireError.truncated(.body) }
             finish(trailers)
         } catch {

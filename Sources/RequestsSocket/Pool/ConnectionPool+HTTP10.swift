@@ -15,7 +15,7 @@ extension ConnectionPool {
 }
 
 extension PreparedRequest {
-    /// Whether the request is sent chunked, to a peer that supports that.
+    /// Whether the request is sent chunked to a peer that supports chunks.
     fileprivate var isChunked: Bool {
         switch body {
         case .none: false

@@ -12,7 +12,7 @@ package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
     /// The time in nanoseconds for which a response is remembered: an hour.
     package static var memory: Int64 { 3_600_000_000_000 }
 
-    /// At most ``limit`` entries, in the order of their last responses, so the first one ends first.
+    /// At most ``limit`` entries, in the order of their last responses, so the first one expires first.
     private var entries: [(origin: Origin, end: Deadline)] = []
 
     /// Creates an empty memory.

@@ -118,7 +118,7 @@ struct CacheRulesTests {
     }
 
     @Test(
-        "an Age that is not a whole number is ignored, as the members after the first",
+        "an Age that is not a whole number is ignored, and so are the members after the first",
         arguments: [
             ("7200", 7_200), (" 7200 ", 7_200), ("7200, 1", 7_200), ("7200 ,x", 7_200), ("0", 0), ("007", 7),
             ("99999999999999999999", 2_147_483_648), ("7200.0", 0), ("7200.", 0), ("7200s", 0), ("7200 s", 0),

@@ -174,7 +174,7 @@ struct DigestTests {
     }
 
     @Test(
-        "a server that offers only what is not allowed is an error that says how to allow it", .rows("R-37"),
+        "a server that offers only fallbacks is an error that says how to allow them", .rows("R-37"),
         arguments: [
             ("Digest realm=r, nonce=n, algorithm=MD5, qop=auth", [], .md5, ".md5)"),
             ("Digest realm=r, nonce=n", .basic, .md5, ".md5)"),
@@ -218,7 +218,7 @@ struct DigestTests {
     ]
 
     @Test(
-        "a parameter that is not used discards no challenge, and challenges are found in every field", .rows("R-37"),
+        "an unused parameter does not discard a challenge, and challenges are found in every field", .rows("R-37"),
         arguments: challengeFields)
     func fields(values: [String]) throws {
         let header = Header(values.map { Field(name: .wwwAuthenticate, value: $0) })

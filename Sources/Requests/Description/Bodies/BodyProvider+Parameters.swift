@@ -75,7 +75,7 @@ extension RequestParameters {
     /// Whether any value, at any depth, is null.
     fileprivate var containsNull: Bool { contains { $0.value.containsNull } }
 
-    /// The parameters with `Double` in place of `Decimal`, which property lists would contain as its layout.
+    /// The parameters with `Double` in place of `Decimal`, of which a property list would contain the internal layout.
     fileprivate var withoutDecimals: RequestParameters {
         RequestParameters(map { ($0.name, $0.value.withoutDecimals) })
     }

@@ -5,8 +5,8 @@ public struct AuthenticationChallenge: Sendable {
 
     /// The parameters, without quotation marks and escapes.
     ///
-    /// A challenge must not repeat a name (RFC 9110 §11.2). Repeated ones of a response are kept, because whoever does
-    /// not use the name is not concerned.
+    /// A challenge must not repeat a name (RFC 9110 §11.2). Repeated names in a response are kept, because they
+    /// matter only to a scheme that uses the name.
     public var parameters: FieldParameters
 
     /// The token68 that some schemes send in place of parameters, or nil (RFC 9110 §11.2).

@@ -74,7 +74,7 @@ extension TLSConfiguration {
 }
 
 extension TLSConfiguration.Pin {
-    /// Whether the pin applies to the server `name`: the same one, or one below it.
+    /// Whether the pin applies to the server `name`: the pin's host, or a name below it.
     func applies(to name: CertificateName) -> Bool {
         guard let pinned = CertificateName(host) else { return false }
         return pinned == name || includesSubdomains && pinned.contains(name)

@@ -14,7 +14,7 @@ extension DigestAuthenticator {
         let candidates = candidates(in: challenges)
         if try meet(challenges, candidates, after: failure.token, wasRepeated: failure.wasRepeated) { return true }
         let refused = refusedFallbacks(in: challenges)
-        // After credentials were sent, the response rejects them, and the fallbacks are not its cause.
+        // A 401 after credentials were sent rejects them; fallbacks that are not allowed are not its cause.
         guard failure.token.nonce == nil, candidates.isEmpty, !refused.isEmpty else { return false }
         throw RequestError(.credentialsUnavailable, underlying: CredentialError.fallbackNotAllowed(refused))
     }

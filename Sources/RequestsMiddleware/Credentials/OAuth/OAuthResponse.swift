@@ -83,13 +83,13 @@ struct OAuthResponse {
     /// Returns the text of a member beside the token; nil if it is missing, empty, or not a string of visible ASCII
     /// characters.
     ///
-    /// It is not an error: the server may accept the code or the refresh token of the request only once, so that the
-    /// token of this response is lost with it.
+    /// An unreadable member is not an error: the server may accept the code or the refresh token of the request only
+    /// once, so an error would lose the token of this response.
     func optionalText(_ name: String) -> String? {
         members[name]?.string.flatMap { OAuthText.isVisible($0) ? $0 : nil }
     }
 
-    /// The type of the token; without one, servers mean the only type in use.
+    /// The type of the token; Bearer if it is missing, because servers use no other type.
     var tokenType: String { members["token_type"]?.string.flatMap { $0.isEmpty ? nil : $0 } ?? "Bearer" }
 
     /// The scope; nil if it is missing, empty or unreadable.
@@ -101,16 +101,16 @@ struct OAuthResponse {
         return names.isEmpty ? nil : names.joined(separator: " ")
     }
 
-    /// Returns a number of seconds, at most a hundred years; nil if it is missing or not a number, which can be the
-    /// text of one, of at least 0.
+    /// Returns a number of seconds, limited to a hundred years, from a number or its text; nil if it is missing,
+    /// negative or not a number.
     func seconds(_ name: String) -> Double? {
         guard let value = members[name], let seconds = value.string.map(Self.number) ?? value.double, seconds >= 0
         else { return nil }
         return min(seconds, Self.longestLifetime)
     }
 
-    /// Returns the number that `text` is; nil for another text, also for the names and hexadecimal digits that `Double`
-    /// reads.
+    /// Returns the decimal number in `text`; nil for any other text, including names and hexadecimal digits, which
+    /// `Double` accepts.
     private static func number(_ text: String) -> Double? {
         text.utf8.allSatisfy { 0x30...0x39 ~= $0 || "+-.eE".utf8.contains($0) } ? Double(text) : nil
     }

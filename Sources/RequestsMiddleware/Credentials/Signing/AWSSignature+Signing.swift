@@ -53,7 +53,7 @@ extension AWSSignature {
         return request
     }
 
-    /// Returns `request` with the path that is signed: what S3 receives is then what it computes.
+    /// Returns `request` with the path that is signed, so that S3 receives the path that it computes.
     ///
     /// Servers decode the path and encode it again; a test server that compares it as sent would accept any encoding.
     private func withCanonicalPath(_ request: PreparedRequest) -> PreparedRequest {
@@ -115,9 +115,9 @@ extension AWSSignature {
         try validate()
         guard 1...604_800 ~= seconds else { throw CredentialError.invalidSigningValue("an expiry of \(seconds) s") }
         let request = withCanonicalPath(request)
-        // Whoever opens the URL removes dot segments, and requests another object.
+        // A client that opens the URL removes dot segments, and requests another object.
         guard !isS3 || !PercentEncoding.hasDotSegment(request.target.path) else {
-            throw CredentialError.invalidSigningValue("a path with a segment “.” or “..” for a URL")
+            throw CredentialError.invalidSigningValue("a path with a segment “.” or “..” in a presigned URL")
         }
         let scope = try AWSScope(self)
         let isSigned: (String) -> Bool = { $0.hasBytePrefix("x-amz-") }
