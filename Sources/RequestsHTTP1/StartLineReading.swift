@@ -20,7 +20,7 @@ struct StatusLineReader {
     }
 
     private mutating func readLine(_ bytes: Span<UInt8>) throws(WireError) -> (StatusLine, Int)? {
-        // A server begins HTTP/2 with a SETTINGS frame (RFC 9113 §3.4), whose length fits in the last two of three bytes.
+        // HTTP/2 begins with a SETTINGS frame (RFC 9113 §3.4), whose length fits in the last two of three bytes.
         if bytes.count > 0, bytes[0] == 0 { throw .violation(.http2) }
         guard let version = try version(in: bytes, at: 0) else { return nil }
         guard let code = try statusCode(in: bytes) else { return nil }
@@ -40,7 +40,7 @@ struct StatusLineReader {
             checked = text.end
             return nil
         }
-        // Whether the text is ASCII is known only of the bytes that this call has checked.
+        // This call knows whether the text is ASCII only if it has checked all of it.
         let reason = bytes.text(from: textStart, to: text.end, isASCII: text.isASCII && !isResumed)
         return (StatusLine(version: version, status: HTTPStatus(code), reason: reason), end)
     }

@@ -27,7 +27,9 @@ extension MockExecutor {
     /// A mock belongs to no API, so the function names the type of its parameter:
     ///
     /// ```swift
-    /// mock.on({ (api: GitHub) in api.get(.text, from: "/zen") }, return: "Keep it logically awesome.")
+    /// mock.on(
+    ///     { (api: GitHub) in api.get(.text, from: "/zen") },
+    ///     return: "Keep it logically awesome.")
     /// ```
     ///
     /// - Parameters:

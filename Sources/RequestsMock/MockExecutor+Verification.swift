@@ -10,8 +10,9 @@ extension MockExecutor {
     /// | a sequence | exactly one for each result, or at least as many if the last result is repeated |
     /// | a result for the call with a number | at least as many as the number |
     ///
-    /// ``MockStub/expecting(calls:)`` and ``MockStub/optional()`` replace these rules. Requests that ``Unmatched``
-    /// intercepts or passes through are permitted. A test of Swift Testing or XCTest fails with the thrown error:
+    /// ``MockStub/expecting(calls:)`` replaces these rules, and ``MockStub/optional()`` removes the minimum. Requests
+    /// that ``Unmatched`` intercepts or passes through are permitted. A test of Swift Testing or XCTest fails with the
+    /// thrown error:
     ///
     /// ```swift
     /// try mock.verify()

@@ -19,7 +19,7 @@ public struct MockStub: Sendable {
     /// Removes the stub from its mock; has no effect if it has been removed.
     public func remove() { mock.stubs.remove(stub) }
 
-    /// Sets the number of calls that ``MockExecutor/verify()`` requires, whatever the results are, and returns the stub.
+    /// Sets the number of calls that ``MockExecutor/verify()`` requires for any results, and returns the stub.
     @discardableResult
     public func expecting(calls: Int) -> MockStub {
         stub.update { $0.expectation = .calls(calls) }

@@ -19,8 +19,8 @@ extension RequestError {
         self = error.isPermanent ? new.permanent() : new
     }
 
-    /// What to do about a server without HTTP/1.1.
-    private static let http2Advice = "SocketExecutor supports only HTTP/1.1, URLSessionExecutor also HTTP/2"
+    /// The advice for a server without HTTP/1.1.
+    private static let http2Advice = "SocketExecutor supports only HTTP/1.1; use URLSessionExecutor for HTTP/2"
 
     private static func reason(of error: TLSError, ifLost reason: Reason) -> Reason {
         switch error.problem {

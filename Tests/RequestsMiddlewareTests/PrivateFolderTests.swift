@@ -21,7 +21,9 @@ struct PrivateFolderTests {
         try #require(chmod(path, mode) == 0)
     }
 
-    @Test("a cache reports a folder that others can write to and does not use it", .rows("R-41", "R-74"), arguments: modes)
+    @Test(
+        "a cache does not use a folder that others can write to, but reports it", .rows("R-41", "R-74"),
+        arguments: modes)
     func cache(mode: mode_t, isRefused: Bool) async throws {
         let path = folder.path(of: "cache")
         func send() async throws -> String? {

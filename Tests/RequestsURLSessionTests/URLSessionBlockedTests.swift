@@ -58,7 +58,7 @@ struct URLSessionBlockedTests {
                 }
                 task.cancel()
                 try check(await task.value == .cancelled)
-                // Transfers that the session cannot end yet may go on; calls end by their limits then.
+                // Transfers that the session cannot end yet may continue; then calls end by their limits.
                 var request = try server.request()
                 request.limit = .after(.milliseconds(200))
                 let reason = await executor.failure(of: request)?.reason

@@ -8,9 +8,9 @@
 ///   credentials, cookies or proxies are taken from the environment.
 /// - Host, Content-Length, Transfer-Encoding and Connection belong to the executor. It refuses CR, LF and NUL in
 ///   everything that it would write, before it writes anything.
-/// - The delivery, limits, timeouts and deadline of the request apply, and cancellation is prompt. ``Timeouts/total`` is
-///   the limit of a call, which sets the deadline; an exchange alone does not apply it. A connection is never reused if
-///   its exchange was cancelled, failed, or was read only in part.
+/// - The delivery, limits, timeouts and deadline of the request apply, and cancellation is prompt.
+///   ``Timeouts/total`` is the limit of a call, which sets the deadline; an exchange alone does not apply it.
+/// - A connection is never reused if its exchange was cancelled, failed, or was read only in part.
 /// - ``RawResponse/head`` describes the delivered body: an executor that decodes a content coding removes
 ///   Content-Encoding and Content-Length and records both in the metrics.
 /// - A streamed response owns its connection: reading it to the end returns the connection, and releasing it closes the

@@ -5,7 +5,7 @@ enum Escape: UInt8 {
     /// The escapes of JSON (RFC 8259 §7), except for those of control characters that no secret contains.
     case json = 0x5C
 
-    /// The bytes that an escape stands for, and its length.
+    /// The bytes that an escape represents, and its length.
     struct Unit {
         /// The bytes, the first one lowest.
         private let bytes: UInt32
