@@ -72,6 +72,10 @@ private final class FaultStorm: Sendable {
         case 7: behavior.fault = .unsolicitedBytes(Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n!".utf8))
         case 8: behavior.fault = .unannouncedClose
         case 9: behavior.interim = [.earlyHints]
+        case 11:
+            behavior.earlyResponse = TestServer.Behavior.EarlyResponse(
+                .accepted, announcesClose: Bool.random(using: &numbers),
+                next: TestServer.Behavior.EarlyResponse.Continuation.allCases.randomElement(using: &numbers) ?? .reads)
         // Without faults only: the end of such a body cannot be told from a cut.
         case 10: behavior.framing = .untilClose
         default: break
@@ -88,9 +92,12 @@ private final class FaultStorm: Sendable {
         let outcome: String
         do {
             let body = try await task.value
-            #expect(body == call.expected, "call \(call.number), seed \(seed)")
-            #expect(service.count(of: call.id) == 1 || !call.isPost, "call \(call.number), seed \(seed)")
-            outcome = "complete"
+            // The server responds early only to requests with a body, and does not execute them then.
+            let isEarly = call.hasBody && body == Data("early".utf8)
+            #expect(body == call.expected || isEarly, "call \(call.number), seed \(seed)")
+            let count = isEarly ? 0 : 1
+            #expect(service.count(of: call.id) == count || !call.isPost, "call \(call.number), seed \(seed)")
+            outcome = isEarly ? "early" : "complete"
         } catch let error as RequestError {
             switch error.reason {
             case .cancelled where call.isCancelled: outcome = "cancelled"
@@ -117,6 +124,8 @@ private struct StormCall: Sendable {
     private let request: PreparedRequest
 
     var id: String { "/\(number)" }
+
+    var hasBody: Bool { !request.body.isNone }
 
     init(_ number: Int, _ seed: UInt64, _ base: URL, _ folder: TemporaryDirectory) throws {
         self.number = number
