@@ -3,8 +3,10 @@ import RequestsPOSIX
 extension TestServer.Behavior.EarlyResponse {
     /// Sends the response; throws unless the body of the request is to be read.
     func send(over connection: ServerConnection) throws(ConnectionEnd) {
-        let field = announcesClose ? "Connection: close\r\n" : ""
-        let text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\nContent-Length: 5\r\n\(field)\r\nearly"
+        let close = announcesClose ? "Connection: close\r\n" : ""
+        let location = status.isRedirection ? "Location: /\r\n" : ""
+        let fields = "Content-Length: 5\r\n\(location)\(close)"
+        let text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n\(fields)\r\nearly"
         try connection.send(Array(text.utf8)[...])
         switch next {
         case .reads: return

@@ -51,7 +51,7 @@ extension TestServer {
 
         /// A response that is sent when the head of a request with a body has arrived.
         ///
-        /// Its body is the text `early`.
+        /// Its body is the text `early`; a redirect has the Location `/`.
         public struct EarlyResponse: Hashable, Sendable {
             /// The status of the response.
             public var status: HTTPStatus

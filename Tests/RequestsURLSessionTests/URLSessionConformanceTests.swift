@@ -74,16 +74,6 @@ private let otherDeviations = [
         // On a busy machine, the executor receives so slowly that the server's writes wait by themselves.
         reason: "there is no back-pressure: a task that is suspended and resumed starts again",
         failure: "few chunks are produced for one that is read", isOccasional: true),
-    // Foundation loses the body of a redirect without a Location.
-    ExecutorUnderTest.Deviation(
-        scenario: "a server that responds early and reads on receives the whole body",
-        reason: "the body of a 301 without a Location is lost", failure: "301, collected(limit: 100): expected early"),
-    ExecutorUnderTest.Deviation(
-        scenario: "an early response that ends the connection is the response",
-        reason: "the body of a 301 without a Location is lost", failure: "301, collected(limit: 100): expected early"),
-    ExecutorUnderTest.Deviation(
-        scenario: "an early response that ends a connection that is not read is the response",
-        reason: "the body of a 301 without a Location is lost", failure: "301, collected(limit: 100): expected early"),
     // libcurl sends and receives by rules of its own.
     ExecutorUnderTest.Deviation(
         scenario: "an early success for a body that the server does not read is an error with the response",
@@ -91,12 +81,12 @@ private let otherDeviations = [
         failure: "found timed out while receiving the response"),
     ExecutorUnderTest.Deviation(
         scenario: "an early success before a reset is an error with the response, and another response is returned",
-        reason: "libcurl may report the failed send before it reads the response, and a 301 loses its body",
-        failure: ": expected"),
+        reason: "libcurl may report the failed send before it reads the response",
+        failure: ": expected", isOccasional: true),
     ExecutorUnderTest.Deviation(
         scenario: "an early response that ends the connection is not lost by a reset",
-        reason: "libcurl may report the failed send before it reads the response, and a 301 loses its body",
-        failure: ": expected"),
+        reason: "libcurl may report the failed send before it reads the response",
+        failure: ": expected", isOccasional: true),
     // The result depends on the order of events.
     ExecutorUnderTest.Deviation(
         scenario: "a final status instead of 100 (Continue) is the response, and the body is not sent",
