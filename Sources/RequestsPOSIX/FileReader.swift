@@ -51,13 +51,19 @@ extension FileError {
         }
     }
 
-    /// Throws unless there is nothing or a regular file at `path`, or behind a symbolic link there.
+    /// Throws unless there is nothing or a regular file at `path`, or behind a symbolic link there, or if a name in it
+    /// is too long.
     ///
     /// Moving a file onto a device such as `/dev/null` would remove the device, if the process may do that.
     package static func checkReplaceable(_ path: String) throws(FileError) {
         var status = stat()
-        guard stat(path, &status) == 0, rp_is_regular(&status) == 0 else { return }
-        throw .notRegular(path: path)
+        guard stat(path, &status) == 0 else {
+            let error = SystemError.last("stat")
+            // Other errors are those of the folder, in which a file is created next.
+            if error.code == ENAMETOOLONG { throw .system(error, path: path) }
+            return
+        }
+        if rp_is_regular(&status) == 0 { throw .notRegular(path: path) }
     }
 }
 
