@@ -42,6 +42,13 @@ extension RequestBody {
     /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyEncodingFailed``, and with
     ///   ``BodyProvider/BodyError/notInMemory`` as its underlying error if there are more bytes than `limit`.
     public func collected(limit: Int = ResponseBody.Delivery.defaultLimit) async throws(RequestError) -> RequestBody {
+        try await collected(limit: limit) { try Task.checkCancellation() }
+    }
+
+    /// Returns this body with all its bytes in memory, as ``collected(limit:)`` does; `check` is called after each chunk.
+    package func collected(
+        limit: Int = ResponseBody.Delivery.defaultLimit, checking check: () throws -> Void
+    ) async throws(RequestError) -> RequestBody {
         switch self {
         case .none, .bytes: return self
         case .file, .stream:
@@ -50,7 +57,7 @@ extension RequestBody {
                 var whole = Data()
                 var source = try makeSource()
                 while let chunk = try await source.next() {
-                    try Task.checkCancellation()
+                    try check()
                     guard chunk.count <= limit - whole.count else { throw BodyProvider.BodyError.notInMemory }
                     whole.append(chunk)
                 }

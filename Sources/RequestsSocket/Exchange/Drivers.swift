@@ -85,7 +85,10 @@ extension SocketExchange {
     @inline(never)
     private mutating func offer(from source: inout (any RequestBody.Source)?) async throws(RequestError) {
         do throws(RequestError) {
-            try exchange.offer(try await source?.nextPiece() ?? nil)
+            let piece = try await source?.nextPiece() ?? nil
+            // A source that produces slowly may never let the exchange wait.
+            try exchange.outgoing.timeLimits.check()
+            try exchange.offer(piece)
         } catch {
             try fail(error)
         }

@@ -35,7 +35,7 @@ extension PreparedRequest {
                     .invalidRequest(.trailersNotSupported), detail: "the server uses HTTP/1.0 (RFC 9112 §6.1)")
             }
             var copy = self
-            copy.body = try await body.collected()
+            copy.body = try await body.collected { try limit.check() }
             return copy
         } catch {
             throw error.beforeSending()
