@@ -30,11 +30,12 @@ struct EarlyResponseTests {
     static let rows = [
         Row(
             testDescription: "a response that is whole at once, and space later",
-            arrivals: [.nothing, .bytes(kept + "ok")], log: [space, "write sending"]),
+            arrivals: [.nothing, .bytes(kept + "ok")], log: [space, "write sending"], isReusable: false),
         Row(
             testDescription: "a response in pieces while the request is sent",
             arrivals: [.nothing, .bytes(kept), .nothing, .bytes("o"), .nothing, .bytes("k")],
-            accepting: [.full, .bytes(5), .full, .bytes(5), .full], log: [space, space, "write sending"]),
+            accepting: [.full, .bytes(5), .full, .bytes(5), .full], log: [space, space, "write sending"],
+            isReusable: false),
         Row(
             testDescription: "a response that ends after the request",
             arrivals: [.nothing, .bytes(kept + "o"), .nothing, .nothing, .nothing, .bytes("k")], log: [space, space]),
@@ -43,11 +44,11 @@ struct EarlyResponseTests {
             arrivals: [
                 .nothing, .bytes("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"), .nothing,
                 .bytes("0\r\n\r\n"),
-            ], log: [space, "write sending"]),
+            ], log: [space, "write sending"], isReusable: false),
         Row(
             testDescription: "an interim response ends nothing",
             arrivals: [.nothing, .bytes("HTTP/1.1 103 \r\n\r\n"), .nothing, .nothing, .bytes(kept + "ok")],
-            log: [space, space]),
+            log: [space, space], isReusable: false),
         Row(
             testDescription: "a response that ends the connection ends sending when it has ended",
             arrivals: [.nothing, .bytes(closing + "o"), .nothing, .bytes("k")],
@@ -153,7 +154,7 @@ struct EarlyResponseTests {
                     try steps.advance(1_000)
                     text += steps.exchange.takePiece().map { String(decoding: $0, as: UTF8.self) } ?? ""
                 }
-                #expect(text == "ok" && steps.exchange.isCarrierReusable)
+                #expect(text == "ok")
                 #expect(steps.exchange.carrier.sentText.hasSuffix("\r\n\r\nabcdefghij"))
                 #expect(steps.exchange.response().metrics.isRequestBodyIncomplete == false)
             }
@@ -192,7 +193,7 @@ struct EarlyResponseTests {
                 accepting: [.bytes(20), .full, .full])
             try steps.advance()
             #expect(steps.log == (field.isEmpty ? [Self.space, "write sending"] : [Self.space]))
-            #expect(steps.exchange.isCarrierReusable == field.isEmpty && !steps.exchange.isStreaming)
+            #expect(!steps.exchange.isCarrierReusable && !steps.exchange.isStreaming)
             #expect(steps.exchange.response().metrics.isRequestBodyIncomplete == !field.isEmpty)
         }
     }
@@ -226,7 +227,7 @@ struct EarlyResponseTests {
             guard let piece = steps.exchange.takePiece() else { break }
             pieces.append(String(decoding: piece, as: UTF8.self))
         }
-        #expect(pieces == ["o", "k"] && steps.exchange.isCarrierReusable)
+        #expect(pieces == ["o", "k"] && !steps.exchange.isCarrierReusable)
         #expect(steps.exchange.carrier.sentText.hasSuffix("\r\n\r\nabcdefghij"))
         #expect(steps.exchange.measurements.timeToRequestSent != nil)
     }

@@ -104,7 +104,9 @@ extension Exchange where C: ~Copyable {
     mutating func finish(_ body: ResponseBody) {
         self.body = body
         state.response = .complete
-        if state.isUploading, !transfer.carrier.persists { endSendingEarly() }
+        guard state.isUploading else { return }
+        hasRespondedFirst = true
+        if !transfer.carrier.persists { endSendingEarly() }
     }
 
     /// Completes the exchange after both directions have ended.

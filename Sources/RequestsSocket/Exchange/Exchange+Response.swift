@@ -37,7 +37,8 @@ extension Exchange where C: ~Copyable {
     /// Whether the response has ended, and the carrier can carry another request.
     @inline(__always)  // a call would copy the exchange
     package var isCarrierReusable: Bool {
-        transfer.isAtEnd && transfer.carrier.persists && state.hasSentRequest && transfer.carrier.unread == 0
+        transfer.isAtEnd && transfer.carrier.persists && state.hasSentRequest && !hasRespondedFirst
+            && transfer.carrier.unread == 0
     }
 
     /// The trailer fields; nil until the body has ended.

@@ -124,6 +124,8 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var piece: BodyBuffer?
     var body = ResponseBody.bytes(Data())
     var metrics: RawResponse.Metrics
+    /// Whether the response ended before the request; a server may then send another one when it has read the request.
+    var hasRespondedFirst = false
     /// The transmission before the present one.
     var lost: LostTransmission?
     /// Whether the peer had closed a reused connection, until that has been recorded.
