@@ -45,7 +45,9 @@ extension RequestBody {
         try await collected(limit: limit) { try Task.checkCancellation() }
     }
 
-    /// Returns this body with all its bytes in memory, as ``collected(limit:)`` does; `check` is called after each chunk.
+    /// Returns this body with all its bytes in memory, as ``collected(limit:)`` does.
+    ///
+    /// `check` is called after each chunk.
     package func collected(
         limit: Int = ResponseBody.Delivery.defaultLimit, checking check: () throws -> Void
     ) async throws(RequestError) -> RequestBody {
