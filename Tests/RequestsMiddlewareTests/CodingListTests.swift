@@ -1,4 +1,5 @@
 import RequestsMiddleware
+import RequestsPOSIX
 import TestSupport
 import Testing
 

@@ -5,6 +5,13 @@ extension PreparedRequest {
         method != .head && !header.contains(.acceptEncoding) && !header.contains(.range)
     }
 
+    /// Returns whether the coded body of a response may end anywhere: a streamed `text/event-stream` may, because
+    /// servers flush it and do not end it.
+    package func permitsCutCoding(of head: ResponseHead) -> Bool {
+        guard case .streamed = delivery, let type = head.contentType else { return false }
+        return MediaType(type: type.type, subtype: type.subtype) == MediaType(type: .text, subtype: "event-stream")
+    }
+
     /// Returns this request with a field that offers content codings.
     ///
     /// - Parameters:

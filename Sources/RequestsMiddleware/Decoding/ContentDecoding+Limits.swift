@@ -1,3 +1,5 @@
+internal import RequestsPOSIX
+
 extension ContentDecoding {
     /// The limits on decoded bodies.
     ///
@@ -20,7 +22,7 @@ extension ContentDecoding {
         /// The maximum number of codings, one applied to another; the default is 5.
         ///
         /// More codings fail with ``/Requests/RequestError/Reason/protocolViolation``.
-        public var codings = 5
+        public var codings = ContentCodingList.maximumCount
 
         /// Creates the default limits.
         public init() {}

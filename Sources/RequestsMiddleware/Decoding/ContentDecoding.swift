@@ -214,10 +214,7 @@ extension PreparedRequest {
     /// Returns the places at which the coded body of a response to this request may end.
     fileprivate func end(of head: ResponseHead) -> DecodingChain.End {
         guard head.status.isSuccess else { return .completeOrEmpty }
-        guard case .streamed = delivery, let type = head.contentType,
-            MediaType(type: type.type, subtype: type.subtype) == MediaType(type: .text, subtype: "event-stream")
-        else { return .complete }
-        return .anywhere
+        return permitsCutCoding(of: head) ? .anywhere : .complete
     }
 }
 

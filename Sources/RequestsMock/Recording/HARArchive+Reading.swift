@@ -136,8 +136,8 @@ extension HARArchive.Content {
             }
         }
         size = max(0, try content.optional("size")?.integer() ?? data?.count ?? 0)
-        // Browsers omit the text of an empty body.
-        if data == nil, size == 0 { data = Data() }
+        // Browsers omit the text of an empty body, and explain in a comment why they omit that of another.
+        if data == nil, size == 0, try content.optional("comment") == nil { data = Data() }
     }
 }
 

@@ -65,6 +65,7 @@ extension HARArchive.Entry {
         var content: [String: JSONValue] = [
             "size": .integer(responseBody.size), "mimeType": .string(responseBody.mediaType),
         ]
+        if responseBody.data == nil { content["comment"] = "the body was not recorded" }
         if let data = responseBody.data, !data.isEmpty {
             if let text = String(validating: data, as: UTF8.self) {
                 content["text"] = .string(text)
@@ -77,7 +78,9 @@ extension HARArchive.Entry {
             "status": .integer(status?.code ?? 0), "statusText": .string(status?.reasonPhrase ?? ""),
             "httpVersion": "HTTP/1.1", "cookies": [], "headers": Self.json(responseHeader),
             "content": .object(content), "redirectURL": .string(responseHeader[.location] ?? ""), "headersSize": -1,
-            "bodySize": .integer(status == nil ? -1 : responseBody.size),
+            // The size before decoding is not recorded.
+            "bodySize": .integer(
+                status == nil || responseHeader.contains(.contentEncoding) ? -1 : responseBody.size),
         ]
         var entry: [String: JSONValue] = [
             "startedDateTime": .string(Self.iso8601(startedAt)), "time": .number(timings.total.milliseconds),

@@ -73,7 +73,8 @@ public struct HARArchive: Hashable, Sendable {
         public var mediaType: String
         /// The bytes; nil if they were not recorded.
         public var data: Data?
-        /// The length in bytes, also of a body that was not recorded.
+        /// The length in bytes, also of a body that was not recorded; of such a body with a content coding, the coded
+        /// bytes that were read.
         public var size: Int
 
         /// Creates a body with these bytes.

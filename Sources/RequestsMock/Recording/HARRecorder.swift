@@ -5,7 +5,9 @@
 /// An exchange is recorded when its response has been read to its end, or when it has failed. Before that, the values
 /// of secret fields, query items, and members of JSON and forms are replaced by ``/Requests/Redaction/placeholder``,
 /// and secrets of the request in every other text. Bodies of token requests, which contain passwords, are not kept.
-/// Copies share their recording.
+/// Bodies of responses are recorded without their content coding, so that a recorder may be in front of middleware that
+/// decodes it or behind it. A body that cannot be decoded, or was not read to its end, is not kept, and the comment of
+/// its entry contains the reason. Copies share their recording.
 public struct HARRecorder: Middleware {
     /// The limits of a recording; negative limits count as 0.
     public struct Limits: Hashable, Sendable {
@@ -13,7 +15,7 @@ public struct HARRecorder: Middleware {
         public var entries = 10_000
         /// The maximum length of a recorded body in bytes; the default is 4 MiB.
         ///
-        /// Of a longer body, only the size is recorded.
+        /// Of a longer body, only the size is recorded. The limit applies before and after decoding.
         public var bodyBytes = 4 << 20
         /// The maximum length of all bodies in bytes; the default is 64 MiB, beyond which the oldest are removed.
         public var totalBytes = 64 << 20
@@ -106,7 +108,7 @@ private final class RecordedStream: ResponseBody.Source {
 
     deinit {
         // A body that is not read to its end is recorded too; after the end, this has no effect.
-        exchange.abandon(stream.metrics ?? headMetrics)
+        exchange.abandon(stream.metrics ?? headMetrics, length: stream.length)
     }
 
     func next() async throws(RequestError) -> Data? {

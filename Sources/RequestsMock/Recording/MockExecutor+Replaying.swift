@@ -21,8 +21,8 @@ extension MockExecutor {
     /// that has not been replayed responds. Fields are not compared, and bodies only as ``ReplayOrder/strict``
     /// specifies. A request without a remaining entry fails with the report of the mock; `verify()` fails while an
     /// entry has not been replayed. Recorded bodies have no content coding. An exchange that failed while it was
-    /// recorded fails with the reason `connectionLost`, and one whose body was not recorded, because it was too long or
-    /// not read, with `other`.
+    /// recorded fails with the reason `connectionLost`. A body that was not recorded, because it was too long, not read
+    /// to its end, or could not be decoded, fails with `other` when it is read.
     ///
     /// - Parameters:
     ///   - archive: The recording.
@@ -122,15 +122,18 @@ extension HARArchive.Entry {
         guard let status else {
             throw RequestError(.connectionLost, detail: "the recorded exchange \(comment ?? "failed")")
         }
-        guard let data = responseBody.data else {
-            throw RequestError(
-                .other, detail: "the recording lacks the body of \(ErrorText.bytes(responseBody.size))"
-            ).permanent()
-        }
         var header = responseHeader
         // The recorded body is decoded and has no framing.
         for name: Field.Name in [.contentEncoding, .contentLength, .transferEncoding, "Connection", "Keep-Alive"] {
             header.remove(name)
+        }
+        guard let data = responseBody.data else {
+            // Those who do not need the body, such as of a redirect, receive the response.
+            let size = responseBody.size > 0 ? " of \(ErrorText.bytes(responseBody.size))" : ""
+            let reason = comment.map { ": \($0)" } ?? ""
+            let detail = RequestError.singleLine("the recording lacks the body\(size)\(reason)")
+            return MockResponse(
+                status: status, header: header, body: [.failure(RequestError(.other, detail: detail).permanent())])
         }
         return MockResponse(status: status, header: header, body: data.isEmpty ? [] : [.bytes(data)])
     }

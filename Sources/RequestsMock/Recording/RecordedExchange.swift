@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import RequestsPOSIX
 
 final class RecordedExchange: Sendable {
     private struct State: Sendable {
@@ -44,7 +45,6 @@ final class RecordedExchange: Sendable {
     func append(_ bytes: Data) {
         state.withLock { state in
             state.size += bytes.count
-            // A part of a body cannot be replayed.
             if state.size <= bodyLimit { state.body.append(bytes) } else { state.body = Data() }
         }
     }
@@ -55,13 +55,19 @@ final class RecordedExchange: Sendable {
 
     func end(_ metrics: RawResponse.Metrics) { end(metrics, comment: nil) }
 
-    func abandon(_ metrics: RawResponse.Metrics) { end(metrics, comment: "the body was not read to its end") }
-
-    func fail(_ error: RequestError) {
-        end(RawResponse.Metrics(), comment: redaction.text("failed: \(error.reason)"), isFailure: true)
+    /// Ends an exchange whose body of `length` bytes, or of unknown length, is not read further.
+    func abandon(_ metrics: RawResponse.Metrics, length: Int?) {
+        let isWhole = state.withLock { $0.size == length }
+        end(metrics, comment: isWhole ? nil : "the body was not read to its end", isWhole: isWhole)
     }
 
-    private func end(_ metrics: RawResponse.Metrics, comment: String?, isFailure: Bool = false) {
+    func fail(_ error: RequestError) {
+        end(RawResponse.Metrics(), comment: redaction.text("failed: \(error.reason)"), isWhole: false, isFailure: true)
+    }
+
+    private func end(
+        _ metrics: RawResponse.Metrics, comment: String?, isWhole: Bool = true, isFailure: Bool = false
+    ) {
         let end = ContinuousClock.now - start
         let ended: State? = state.withLock { state in
             if state.isEnded { return nil }
@@ -71,14 +77,27 @@ final class RecordedExchange: Sendable {
         guard let ended else { return }
         var entry = ended.entry
         entry.timings = HARArchive.Timings(metrics, headAt: ended.headTime ?? end, endAt: end)
-        entry.responseBody = redaction.content(
-            ended.size <= bodyLimit ? ended.body : nil, ended.head?.header ?? .empty, size: ended.size)
         entry.comment = comment
+        var body: Data?
+        do throws(CodingFault) {
+            // A part of a body cannot be replayed.
+            if isWhole, ended.size <= bodyLimit { body = try decoded(ended) }
+        } catch {
+            entry.comment = redaction.text("the body cannot be decoded: \(error.problem)")
+        }
+        entry.responseBody = redaction.content(body, ended.head?.header ?? .empty, size: ended.size)
         if isFailure {
             // A response that was lost is replayed as the error.
             entry.status = nil
         }
         record(entry)
+    }
+
+    /// Returns the whole body without its content codings, so that a replay needs no decoder; an empty body has none.
+    private func decoded(_ ended: State) throws(CodingFault) -> Data {
+        guard let head = ended.head, !ended.body.isEmpty else { return ended.body }
+        return try ContentCodingList(head.header)
+            .decode(ended.body, limit: bodyLimit, mayBeCut: request.permitsCutCoding(of: head))
     }
 }
 
@@ -125,7 +144,9 @@ struct HARRedaction: Sendable {
             switch request.body {
             case .none: nil
             case .bytes(let data): content(data.count <= bodyLimit ? data : nil, request.header, size: data.count)
-            default: content(nil, request.header, size: request.body.knownLength ?? 0)
+            default:
+                content(
+                    request.body.knownLength == 0 ? Data() : nil, request.header, size: request.body.knownLength ?? 0)
             }
         return HARArchive.Entry(
             startedAt: Date(), method: request.method, url: url(of: request.target),
@@ -148,7 +169,7 @@ struct HARRedaction: Sendable {
     func content(_ data: Data?, _ header: Header, size: Int) -> HARArchive.Content {
         let kept = redaction.hidesBodies ? nil : data.map { Data(redaction.body(Array($0), header)) }
         let mediaType = header[.contentType].map(redaction.text) ?? ""
-        var content = HARArchive.Content(mediaType: mediaType, data: size == 0 ? Data() : kept)
+        var content = HARArchive.Content(mediaType: mediaType, data: data?.isEmpty == true ? Data() : kept)
         content.size = kept?.count ?? size
         return content
     }
