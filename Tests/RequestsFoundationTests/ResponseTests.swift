@@ -189,5 +189,11 @@ struct ErrorTests {
             .timedOut(.total), .cancelled, .other,
         ]
         #expect(Set(reasons.map { RequestError($0).errorCode }).count == reasons.count)
+        // These are the codes of PMHTTP.
+        let former: [RequestError.Reason] = [
+            .unacceptableStatus, .credentialsUnavailable, .unexpectedContentType, .unexpectedNoContent,
+            .unexpectedRedirect,
+        ]
+        #expect(former.map { RequestError($0).errorCode } == [1, 2, 3, 4, 5])
     }
 }

@@ -176,7 +176,7 @@ struct HARTests {
         }
     }
 
-    @Test("an entry that cannot be replayed is left out with its reason, and the others are read", .rows("T-67"))
+    @Test("an entry that cannot be replayed is left out with its reason, and the others are read")
     func skipped() throws {
         func entry(_ method: String, _ url: String, _ response: String) -> String {
             """
@@ -216,7 +216,8 @@ struct HARTests {
         #expect(folderless.problem == .inaccessible)
     }
 
-    @Test("a recording appears whole or not at all, only its owner can read it, and no other file remains")
+    @Test(
+        "a recording appears whole or not at all, only its owner can read it, and no other file remains", .rows("R-74"))
     func wholeFiles() async throws {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "a.har")

@@ -1,4 +1,5 @@
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Typed stubs")
@@ -206,7 +207,7 @@ struct TypedStubTests {
         #expect(try await library(mock).perform(api.get(.json(String.self), from: "/string")) == "x")
     }
 
-    @Test("of two stubs that match, the newest responds; removing it twice is safe (PM-123)")
+    @Test("of two stubs that match, the newest responds; removing it twice is safe (PM-123)", .rows("T-67"))
     func order() async throws {
         let mock = MockExecutor()
         mock.on(StubbedBooks.titled("Emma"), return: emma)

@@ -1,9 +1,10 @@
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import TestSupport
 import Testing
 
-@Suite("TLS: certificates", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
+@Suite("TLS: certificates", .rows("R-61"), .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
 struct TLSCertificateTests {
     let authority: TestAuthority
 

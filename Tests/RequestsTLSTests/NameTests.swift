@@ -3,7 +3,7 @@ import RequestsTLS
 import TestSupport
 import Testing
 
-@Suite("TLS: names", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
+@Suite("TLS: names", .rows("R-61"), .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
 struct TLSNameTests {
     let authority: TestAuthority
 
@@ -109,7 +109,7 @@ struct TLSNameTests {
         #expect(throws: TLSError.self) { try other.serverName(for: "www.a.test") }
     }
 
-    @Test("certificates with 10,000 names and chains of 110 end in an error or a connection, in bounded time (S-22)")
+    @Test("certificates with 10,000 names and chains of 110 end in an error or a connection (S-22)")
     func extremes() throws {
         let many = try authority.leaf { $0.names = (0..<10_000).map { .dns("host\($0).a.test") } }
         let error = try #require(try Peers.refusal(of: many))
@@ -132,7 +132,7 @@ struct TLSNameTests {
         #expect(try Peers.refusal(of: short, with: Array(chain[1...20].reversed())) == nil)
     }
 
-    @Test("the exact name is sent, and none for an IP address (S-29)")
+    @Test("the exact name is sent, and none for an IP address (S-29)", .rows("R-64"))
     func serverNameIndication() throws {
         let named = try Peers.connected(authority.server("x-1.a.test"), host: "x-1.a.test")
         #expect(named.server.requestedName == "x-1.a.test")

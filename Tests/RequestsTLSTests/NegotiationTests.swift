@@ -3,7 +3,7 @@ import RequestsTLS
 import TestSupport
 import Testing
 
-@Suite("TLS: versions, ciphers and protocols", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
+@Suite("TLS: versions, ciphers and protocols", .rows("R-64"), .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
 struct TLSNegotiationTests {
     let authority: TestAuthority
 

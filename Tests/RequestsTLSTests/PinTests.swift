@@ -32,7 +32,7 @@ struct TLSPinTests {
         return try Peers.connected(server, host: host, trust: trust) { $0.pins = pins }.clientError
     }
 
-    @Test("a chain with a pinned key or certificate is accepted, any other is refused (R-63)")
+    @Test("a chain with a pinned key or certificate is accepted, any other is refused (R-63)", .rows("AF-62"))
     func pinned() throws {
         let found = try fingerprints(of: 0)
         #expect(try failure([.host("a.test", publicKeys: [other, found.key])]) == nil)
@@ -65,7 +65,7 @@ struct TLSPinTests {
         #expect(try failure(both, host: "api.a.test") == nil && failure(both, host: "www.a.test") != nil)
     }
 
-    @Test("pins are checked after verification, and do not replace it (R-63)")
+    @Test("pins are checked after verification, and do not replace it (R-63)", .rows("AF-62"))
     func verification() throws {
         let key = try fingerprints(of: 0).key
         let foreign = try CertificateMaker.authority("Other").make(CertificateKey(.p256))

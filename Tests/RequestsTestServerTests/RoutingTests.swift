@@ -1,5 +1,6 @@
 import RequestsMock
 import RequestsTestServer
+import TestSupport
 import Testing
 
 /// Returns the status and the body of the response to `request`.
@@ -162,6 +163,7 @@ struct RoutingTests {
 
     @Test(
         "requests over the strict limits have the statuses of PMHTTP, and folded fields are refused (T-88)",
+        .rows("PM-130"),
         arguments: [
             ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Sum: 1\r\n\r\n", "200"),
             ("GET / HTTP/1.1\r\nHost: a\r\nX-Folded: a\r\n b\r\n\r\n", "400"),
@@ -179,7 +181,8 @@ struct RoutingTests {
     }
 
     @Test(
-        "a body of 6 MiB is refused with 413 while it is sent, whatever its framing (T-88)", arguments: [true, false])
+        "a body of 6 MiB is refused with 413 while it is sent, whatever its framing (T-88)", .rows("PM-130"),
+        arguments: [true, false])
     func longBody(isChunked: Bool) async throws {
         let mebibyte = String(repeating: "x", count: 1 << 20)
         try await withTestServer(serving: MockExecutor(.ok()), limits: .strict) { server in

@@ -27,6 +27,10 @@ struct VocabularyTests {
     @Test("a registered status has a name, and any other number is a status too (HT-35)")
     func names() {
         #expect(HTTPStatus.ok == 200 && HTTPStatus.earlyHints == 103 && HTTPStatus.notFound == 404)
+        let classes: Set<String> = [
+            "Informational", "Success", "Redirection", "Client Error", "Server Error", "Unknown",
+        ]
+        #expect((0...999).count { !classes.contains(HTTPStatus($0).reasonPhrase) } == 60)
         #expect(HTTPStatus(299).isSuccess && HTTPStatus(520).isServerError && HTTPStatus(299) != .ok)
     }
 

@@ -131,7 +131,8 @@ struct SessionTrustTests {
         #expect(try refusal(configuration, chain.der, failed)?.reason == .certificateRefused(.notPinned))
     }
 
-    @Test("a verified chain must contain a pin of its host, by key or certificate (HT-26, T-84)")
+    @Test(
+        "a verified chain must contain a pin of its host, by key or certificate (HT-26, T-84)", .rows("R-63", "AF-62"))
     func pins() throws {
         let chain = try Chain()
         let other = try #require(TLSConfiguration.Fingerprint(bytes: Array(repeating: 7, count: 32)))

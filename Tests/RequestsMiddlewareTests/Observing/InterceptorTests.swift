@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Request interceptors", .serialized, .timeLimit(.minutes(10)))
@@ -40,6 +41,21 @@ struct InterceptorTests {
         // Performing the request again accumulates nothing.
         #expect(steps.elements == expected + expected)
         #expect(mock.recordedRequests.map { $0.header.values(of: "X-Step") } == [once, once])
+    }
+
+    @Test("a derived request inherits interceptors, and its own follow", .rows("HT-7", "HT-8", "HT-9"))
+    func derived() async throws {
+        let steps = Collected<String>()
+        let executor = MockExecutor(.ok("x")).intercepted(by: RequestInterceptors())
+        let base = api.get(.text, from: "/x").intercepted(by: recording("base", steps))
+        let request = base.deriving(to: "/y").intercepted(by: recording("own", steps))
+        #expect(try await executor.perform(base) == "x")
+        try await executor.perform(request)
+        #expect(
+            steps.elements == [
+                "base request", "base response 200",
+                "base request", "own request", "base response 200", "own response 200",
+            ])
     }
 
     @Test("the interceptors of the request precede those of the transport for errors too (HT-22, HT-24)")

@@ -116,13 +116,15 @@ struct SecuredExchangeTests {
 
     @Test("a body that is cut before close_notify is a lost connection (S-40, R-21)", arguments: SecuredCall.allCases)
     func cut(call: SecuredCall) async throws {
-        for text in [
-            Self.counted + "abc", Self.chunked + "5\r\nabcde\r\n", Self.untilClose, Self.untilClose + "abc",
-            "HTTP/1.1 200 OK\r\nContent-Le",
-        ] {
+        let cases: [(text: String, body: String?)] = [
+            (Self.counted + "abc", "abc"), (Self.chunked + "5\r\nabcde\r\n", "abcde"), (Self.untilClose, nil),
+            (Self.untilClose + "abc", "abc"), ("HTTP/1.1 200 OK\r\nContent-Le", nil),
+        ]
+        for (text, body) in cases {
             let peer = try Self.peer(text, closingOrderly: false)
             let error = await call.failure(of: try peer.securedRequest(), over: try Secured.executor())
             #expect(error?.reason == .connectionLost, "\(text)")
+            if let body { #expect(error?.body == Data(body.utf8), "\(text)") }
         }
     }
 

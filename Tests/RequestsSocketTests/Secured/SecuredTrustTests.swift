@@ -43,7 +43,7 @@ struct SecuredTrustTests {
         #expect(peer.notes.isEmpty)
     }
 
-    @Test("without verification an executor connects, and other executors still refuse (R-62, HT-25)")
+    @Test("without verification an executor connects, and other executors still refuse (R-62, HT-25)", .rows("C25"))
     func unverified() async throws {
         let peer = try Self.peer(Secured.server(names: ["other.test"]))
         let careless = SocketExecutor.with { $0.tls.trust = .insecureSkipsVerification }
@@ -103,7 +103,9 @@ struct SecuredTrustTests {
         #expect(peer.notes.isEmpty)
     }
 
-    @Test("a client certificate is sent, and a missing one is a TLS failure that is not retried (S-30, R-51)")
+    @Test(
+        "a client certificate is sent, and a missing one is a TLS failure that is not retried (S-30, R-51)",
+        .rows("PM-130"))
     func clientCertificate() async throws {
         let identity = try TestCertificates.shared().identity(for: ["client.test"])
         var tls = TestServer.TLS()

@@ -69,10 +69,17 @@ struct NegotiationTests {
     @Test("a header is a collection that can be changed by position and by name (PM-31)")
     func collection() {
         var header = Header(minimumCapacity: 4)
+        header.reserveCapacity(8)
         #expect(header.popFirst() == nil && header.updateValue("1", of: "A") == nil)
         header.add([Field(name: "B", value: "2"), Field(name: "a", value: "3")])
         #expect(header.firstIndex(of: "b") == 1 && header.updateValue("4", of: "a") == "1,3")
         #expect(header.remove(at: 1).value == "2" && header.popFirst() == Field(name: "A", value: "4"))
         #expect(header.isEmpty && header.firstIndex(of: "a") == nil)
+        header = ["B": "1", "b": "2", "C": "3"]
+        header["D"] = "4"
+        #expect(header.remove("b")?.value == "1,2" && header.remove("b") == nil && header["B"] == nil)
+        #expect(header.count == 2 && header.map(\.name) == ["C", "D"] && header["c"] == "3")
+        header.removeAll { _ in true }
+        #expect(header == [])
     }
 }

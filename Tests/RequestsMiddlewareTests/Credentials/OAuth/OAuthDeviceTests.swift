@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("OAuth device codes", .timeLimit(.minutes(10)))
@@ -38,7 +39,7 @@ struct OAuthDeviceTests {
         }
     }
 
-    @Test("a device code is requested, and its response read (RFC 8628 §3.1 and §3.2)")
+    @Test("a device code is requested, and its response read (RFC 8628 §3.1 and §3.2)", .rows("AF-64"))
     func request() async throws {
         let (client, executor) = tokenClient(.test(client: .publicClient(id: "tv"), clock: clock), .json(deviceJSON()))
         let device = try await client.perform { $0.deviceAuthorization(scope: "a") }
@@ -90,7 +91,9 @@ struct OAuthDeviceTests {
         #expect(error.oauthFailure != nil && !error.debugDescription.contains("planted"))
     }
 
-    @Test("polling waits for the interval, 5 s more after slow_down, and twice as long after a timeout (RFC 8628 §3.5)")
+    @Test(
+        "polling waits for the interval, 5 s more after slow_down, and twice as long after a timeout (RFC 8628 §3.5)",
+        .rows("AF-64"))
     func polling() async throws {
         let (result, executor) = try await signIn(
             "\"expires_in\": 1000, \"interval\": 3", .refusal("authorization_pending"), .refusal("slow_down"),

@@ -2,6 +2,7 @@ import Requests
 import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("OAuth authorization requests")
@@ -26,7 +27,8 @@ struct OAuthRedirectTests {
         return Result { () throws(OAuthServer.Failure) in try authorization.code(from: url) }
     }
 
-    @Test("the URL has the parameters of RFC 6749 §4.1.1 and the S256 challenge of RFC 7636, appendix B")
+    @Test(
+        "the URL has the parameters of RFC 6749 §4.1.1 and the S256 challenge of RFC 7636, appendix B", .rows("AF-64"))
     func url() throws {
         let authorization = try server().authorization(
             redirectingTo: "com.example.app:/in", scope: "a b",
@@ -57,7 +59,7 @@ struct OAuthRedirectTests {
     private static let state = "dBjftJeZ4CVP-mB92K27ug"
 
     @Test(
-        "a redirect is accepted only with the redirect URI, the state and one code (PKCE)",
+        "a redirect is accepted only with the redirect URI, the state and one code (PKCE)", .rows("AF-64"),
         arguments: [
             ("com.example.app:/in?code=abc&state=\(state)", Result<String, OAuthServer.Failure>.success("abc")),
             ("COM.example.app:/in?state=\(state)&code=a%20b+c%2Bd&x=1&x=2#f", .success("a b c+d")),

@@ -3,6 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("OAuth token requests")
@@ -60,7 +61,7 @@ struct OAuthRequestTests {
         #expect(try open.form == ["grant_type=client_credentials", "client_id=app"])
     }
 
-    @Test("an assertion is signed for each request, as a grant and for the app (RFC 7523)")
+    @Test("an assertion is signed for each request, as a grant and for the app (RFC 7523)", .rows("AF-64"))
     func assertions() throws {
         let clock = DateClock()
         let assertion = OAuthServer.Assertion.hmacSHA256(
