@@ -18,7 +18,13 @@ private let subject = ExecutorUnderTest.overLoopback(
         .init(
             scenario: scenario, reason: "each exchange has its own connection",
             failure: "connection and index of each exchange")
-    }
+    } + [
+        .init(
+            scenario:
+                "a chunked body is sent again with its length to an HTTP/1.0 server",
+            reason: "the executor of an exchange knows no earlier response",
+            failure: "Transfer-Encoding: expected nil")
+    ]
 ) { OneConnectionExecutor() }
 
 @Suite("An app's own executor", .timeLimit(.minutes(10)))
