@@ -1,7 +1,8 @@
 import Requests
 
 extension MockExecutor {
-    /// Adds a stub that responds to `call` with `value`, as ``on(_:return:fileID:line:)`` does to an endpoint.
+    /// Adds a stub that responds to `call` with `value`, as ``on(_:return:fileID:line:)-(E,_,_,_)`` does to an
+    /// endpoint.
     ///
     /// ```swift
     /// mock.on(.repos(of: "octocat"), return: [repo])
@@ -13,7 +14,7 @@ extension MockExecutor {
         on(call, respond: .value(value), fileID: fileID, line: line)
     }
 
-    /// Adds a stub that responds to `call` with `result`; see ``on(_:return:fileID:line:)``.
+    /// Adds a stub that responds to `call` with `result`; see ``on(_:return:fileID:line:)-(E,_,_,_)``.
     @discardableResult
     public func on<API, Resource>(
         _ call: Call<API, Resource>, respond result: MockResult<Resource>, fileID: StaticString = #fileID,

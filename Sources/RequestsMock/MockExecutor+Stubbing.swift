@@ -28,7 +28,7 @@ extension MockExecutor {
         on(endpoint, respond: .value(value), fileID: fileID, line: line)
     }
 
-    /// Adds a stub that responds to `endpoint` with `result`; see ``on(_:return:fileID:line:)``.
+    /// Adds a stub that responds to `endpoint` with `result`; see ``on(_:return:fileID:line:)-(E,_,_,_)``.
     @discardableResult
     public func on<E: Endpoint>(
         _ endpoint: E, respond result: MockResult<E.Resource>, fileID: StaticString = #fileID, line: UInt = #line

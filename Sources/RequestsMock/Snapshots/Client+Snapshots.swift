@@ -51,7 +51,7 @@ extension Client {
         try WireSnapshot.compare(try WireSnapshot.text(of: call, from: api), with: expected, named: "\(type(of: call))")
     }
 
-    /// Checks the request of `call` against a file; see ``assertWire(_:recordedIn:filePath:)``.
+    /// Checks the request of `call` against a file; see ``assertWire(_:recordedIn:filePath:)-(E,_,_)``.
     public func assertWire<Resource>(
         _ call: Call<API, Resource>, recordedIn path: String, filePath: StaticString = #filePath
     ) throws(WireSnapshotError) {
@@ -67,7 +67,7 @@ extension Client {
             try WireSnapshot.text(of: request, from: api), with: expected, named: "\(type(of: request))")
     }
 
-    /// Checks the request that `make` describes against a file; see ``assertWire(_:recordedIn:filePath:)``.
+    /// Checks the request that `make` describes against a file; see ``assertWire(_:recordedIn:filePath:)-(E,_,_)``.
     public func assertWire<Resource>(
         _ make: (API) -> Request<API, Resource>, recordedIn path: String, filePath: StaticString = #filePath
     ) throws(WireSnapshotError) {
@@ -89,7 +89,8 @@ extension Client {
             try WireSnapshot.text(ofAllCasesOf: type, from: api), with: expected, named: "\(type)")
     }
 
-    /// Checks the requests of all cases of an endpoint against a file; see ``assertWire(_:recordedIn:filePath:)``.
+    /// Checks the requests of all cases of an endpoint against a file; see
+    /// ``assertWire(_:recordedIn:filePath:)-(E,_,_)``.
     ///
     /// - Parameters:
     ///   - type: The type of the endpoints.
