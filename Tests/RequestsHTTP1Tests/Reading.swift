@@ -201,7 +201,7 @@ func deliveriesThatDiffer(
     }
 }
 
-/// Returns the deliveries of the requests of a connection whose result or error differs from that of the whole.
+/// Returns the ways to split the requests of a connection that change the result or the error.
 func requestDeliveriesThatDiffer(
     _ bytes: [UInt8], limits: WireLimits = WireLimits(), among deliveries: [Delivery]? = nil
 ) -> [Delivery] {

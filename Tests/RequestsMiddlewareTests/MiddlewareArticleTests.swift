@@ -47,7 +47,7 @@ struct MiddlewareArticleTests {
         }
     }
 
-    @Test("the Cache-Status that the article prints is that of a validated response")
+    @Test("the article prints the Cache-Status of a validated response")
     func cacheStatus() async throws {
         let tag = Field(name: .etag, value: "\"1\"")
         let mock = MockExecutor { request in
@@ -84,7 +84,7 @@ struct MiddlewareArticleTests {
         }
     }
 
-    @Test("a jar returns the cookie, a list excludes its suffixes, and cookies become those of Foundation")
+    @Test("a jar returns the cookie, a list excludes its suffixes, and cookies convert to Foundation's")
     func jar() throws {
         let now = Date(timeIntervalSince1970: 1_000_000_000)
         #expect(CookiesArticle.jar(try TargetURI("https://e.com/a/b"), now).map(\.value) == ["7"])

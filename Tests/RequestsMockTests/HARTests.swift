@@ -165,7 +165,7 @@ struct HARTests {
         #expect(error.problem == problem && error.path == path, "\(error)")
     }
 
-    /// Returns the error of an archive, or that of its only entry.
+    /// Returns the error of an archive, or the error of its only entry.
     private func firstError(in text: String) -> HARError? {
         do throws(HARError) {
             let archive = try HARArchive(parsing: Data(text.utf8))

@@ -223,7 +223,7 @@ struct ProxyTests {
         #expect(proxy.serves(host, port: port) == !isExcluded)
     }
 
-    @Test("the port of an excluded host is compared with that of the URL, the default one included", .rows("R-51"))
+    @Test("the port of an excluded host is compared with the port of the URL, also with the default one", .rows("R-51"))
     func excludedPorts() async throws {
         let peer = try Self.peer()
         let executor = try Self.executor(through: peer, excludedHosts: ["a.example:80", "b.example:81"])

@@ -2,7 +2,7 @@
 enum Escape: UInt8 {
     /// `%XX` (RFC 3986 §2.1).
     case percent = 0x25
-    /// The escapes of JSON (RFC 8259 §7), except for those of control characters that no secret contains.
+    /// The escapes of JSON (RFC 8259 §7), without the ones for control characters, which no secret contains.
     case json = 0x5C
 
     /// The bytes that an escape represents, and its length.

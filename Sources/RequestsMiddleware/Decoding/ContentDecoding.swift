@@ -232,7 +232,7 @@ extension RequestError {
 }
 
 extension RawResponse {
-    /// Whether there is no content, so that the coding of the head was applied to nothing.
+    /// Whether the response has a coding but no content.
     ///
     /// The body of a success is encoded unless its length is declared as 0: with zero bytes it is truncated.
     fileprivate var hasNoContent: Bool {

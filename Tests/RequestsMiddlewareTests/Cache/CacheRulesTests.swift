@@ -132,7 +132,7 @@ struct CacheRulesTests {
     }
 
     @Test(
-        "a time in a request that is not a number of seconds is no condition",
+        "a time in a request that is not a number of seconds is ignored",
         arguments: ["abc", "", "\"\"", "-1", "1.5", "1s", "0x1", "\"1 \""])
     func malformedConditions(value: String) {
         let header: Header = .caching("max-age=100")

@@ -93,7 +93,7 @@ struct ObjectKeyTests {
         return try #require(served.recordedRequests.first)
     }
 
-    @Test("the path that is sent and its signature are those of botocore, however the key is written", arguments: keys)
+    @Test("the sent path and its signature match botocore, however the key is written", arguments: keys)
     func table(key: String, path: String, signature: String) async throws {
         var paths: [RequestPath] = ["/bucket/\(key)", RequestPath("/bucket/" + path)]
         // As text that is trusted: only bytes that a path cannot have are encoded.

@@ -6,7 +6,7 @@ import Testing
 /// The items that a value of a common type has in a query and in a form.
 private struct TypeCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// The names of the items after that of the value, and their texts.
+    /// The names that follow the name of the value, and their texts.
     let items: [(suffix: String, text: String)]
     /// Encodes the value as a property, an element, a member of a dictionary, nested, and alone.
     let encode: @Sendable () throws -> [(prefix: String, parameters: RequestParameters)]
