@@ -7,13 +7,16 @@ import Testing
 private func response(to request: String, from server: TestServer) async throws -> (status: String, body: String) {
     let client = try await RawClient(server)
     try await client.send(request)
-    client.endSending()
     let text = try await client.receive()
     let head = text.split(separator: "\r\n\r\n", maxSplits: 1)
     return (String(text.split(separator: " ")[1]), head.count > 1 ? String(head[1]) : "")
 }
 
-private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
+// The server closes the connection after the response. A client that ended its sending side instead would count as one
+// that has left.
+private let closing = "Host: a\r\nConnection: close\r\n"
+
+private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\n\(closing)\r\n" }
 
 @Suite("Test server: routing", .serialized, .timeLimit(.minutes(10)))
 struct RoutingTests {
@@ -104,16 +107,16 @@ struct RoutingTests {
                 --x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n\
                 --x\r\nContent-Disposition: form-data; name="b"; filename="c.txt"\r\n\r\n\r\n--x--\r\n
                 """
-            let head = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+            let head = "POST /form HTTP/1.1\r\n\(closing)Content-Type: multipart/form-data; boundary=x\r\n"
             let sent = try await response(
                 to: "\(head)Content-Length: \(form.utf8.count)\r\n\r\n\(form)", from: server)
             #expect(sent == ("200", #"[["a",null,"1"],["b","c.txt",""]]"#))
             let echo = try await response(
-                to: "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", from: server)
+                to: "PUT /echo HTTP/1.1\r\n\(closing)Content-Length: 2\r\n\r\nhi", from: server)
             #expect(echo == ("200", "hi"))
             // The error of the reader is the response's text.
             let failed = try await response(
-                to: "POST /form HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", from: server)
+                to: "POST /form HTTP/1.1\r\n\(closing)Content-Length: 2\r\n\r\nhi", from: server)
             #expect(failed.status == "500" && failed.body.contains("not a multipart type"))
         }
     }
@@ -127,8 +130,8 @@ struct RoutingTests {
             for login in ["a", "b"] {
                 _ = try await response(to: get("/users/\(login)"), from: server)
                 _ = try await response(
-                    to: "POST http://a/users/\(login)?q HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", from: server
-                )
+                    to: "POST http://a/users/\(login)?q HTTP/1.1\r\n\(closing)Content-Length: 1\r\n\r\nx",
+                    from: server)
             }
             let exchange = try await arrived
             #expect(exchange.status == 201 && exchange.path == "/users/b")
@@ -165,7 +168,7 @@ struct RoutingTests {
         "requests over the strict limits have the statuses of PMHTTP, and folded fields are refused (T-88)",
         .rows("PM-130"),
         arguments: [
-            ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Sum: 1\r\n\r\n", "200"),
+            ("PUT / HTTP/1.1\r\n\(closing)Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Sum: 1\r\n\r\n", "200"),
             ("GET / HTTP/1.1\r\nHost: a\r\nX-Folded: a\r\n b\r\n\r\n", "400"),
             ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6291456\r\n\r\n", "413"),
             ("FROB / HTTP/1.1\r\nHost: a\r\n\r\n", "405"),
@@ -282,7 +285,7 @@ struct ServedMockTests {
         try await withTestServer(serving: mock.serving(Shop())) { server in
             #expect(try await response(to: get("/api/items/pen"), from: server).body == #"{"name":"pen"}"#)
             #expect(try await response(to: get("/api/lists/1"), from: server).body == "[1]")
-            let add = "POST /api/items HTTP/1.1\r\nHost: a\r\nContent-Length: 16\r\n\r\n{\"name\" : \"pen\"}"
+            let add = "POST /api/items HTTP/1.1\r\n\(closing)Content-Length: 16\r\n\r\n{\"name\" : \"pen\"}"
             #expect(try await response(to: add, from: server).body == #"{"name":"added"}"#)
             // Policies do not retry this status.
             let other = try await response(to: get("/api/items/cup"), from: server)
@@ -315,7 +318,6 @@ struct ServedMockTests {
                 for _ in 0..<count {
                     let client = try await RawClient(server)
                     try await client.send(get("/api/\(path)"))
-                    client.endSending()
                     let parts = try await client.receive().split(separator: "\r\n\r\n", maxSplits: 1)
                     let body = parts.count > 1 ? parts[1] : ""
                     responses.append(parts.first.map { "\($0.split(separator: " ")[1]) \(body)" })
@@ -333,7 +335,6 @@ struct ServedMockTests {
             for path in ["cut", "dripped"] {
                 let client = try await RawClient(server)
                 try await client.send(get("/api/\(path)"))
-                client.endSending()
                 let text = try await client.receive()
                 let body = text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
                 #expect(text.hasPrefix("HTTP/1.1 200") && body.contains("b"), "\(text)")
