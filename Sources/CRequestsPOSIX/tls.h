@@ -187,8 +187,9 @@ static const int rp_tls_error_close_notify = 6;
 static const int rp_tls_receive_limit = 64;
 static const int rp_tls_record_limit = 64;
 
-/// What a peer may send without data before the connection ends: outside a handshake, and in a handshake as a whole.
-/// OpenSSL skips some messages without counting them, so that one of its calls could otherwise process them forever.
+/// The limits for records and bytes without data, which end the connection: after the handshake, and in the handshake
+/// as a whole. OpenSSL skips some messages without counting them; without limits, one of its calls could process them
+/// forever.
 static const int rp_tls_quiet_record_limit = 32;
 static const size_t rp_tls_quiet_byte_limit = 64 << 10;
 // OpenSSL accepts certificates of up to 100 KiB; in the smallest fragments of RFC 6066 §4 these are 200 records.
@@ -209,13 +210,14 @@ typedef struct {
     int ended;
     /// Whether records are collected in `pending` until the end of a write.
     int gathers;
-    /// The number of receives that the current call may make; a peer that sends bytes one by one must not hold it.
+    /// The number of receives that the current call may make; without a limit, a peer that sends bytes one by one could
+    /// prolong the call without end.
     int receives_left;
     /// The number of records that the current call may receive.
     int records_left;
     /// Whether the handshake is complete.
     int is_established;
-    /// The numbers of records and bytes that OpenSSL has received since it returned data, or since the beginning.
+    /// The numbers of records and bytes that OpenSSL has received since it last returned data, or since the beginning.
     int quiet_records;
     size_t quiet_bytes;
     /// Whether the connection has ended because the peer sent too many records or bytes without data.
@@ -224,18 +226,18 @@ typedef struct {
     unsigned char header[5];
     int header_count;
     size_t content_left;
-    /// Received bytes that OpenSSL has not requested yet: records beyond the limit, before which it may return data.
+    /// Received bytes beyond a limit. OpenSSL may return data before it needs them.
     unsigned char *kept;
     size_t kept_start, kept_end;
     /// Whether the next receive may block the thread, which the socket's own time limit ends.
     int may_block;
-    /// The first bytes received, which reveal a peer that does not speak TLS.
+    /// The first bytes received, which reveal a peer that does not use TLS.
     unsigned char first[8];
     int first_count;
     unsigned char *pending;
     size_t pending_start, pending_end, pending_capacity;
-    /// The functions of a connection that is not a socket of its own; NULL otherwise. They return the number of bytes, or
-    /// a negative error number.
+    /// The functions of a connection that is not a socket of its own; NULL otherwise. They return the number of bytes,
+    /// or a negative error number.
     long (*receive)(void *owner, void *bytes, size_t count);
     long (*transmit)(void *owner, const void *bytes, size_t count);
     /// Receives a session that can be resumed, and returns 1 if it keeps it.
@@ -326,7 +328,7 @@ static inline const rp_tls **rp_tls_of_callbacks(void) {
     return &tls;
 }
 
-/// Whether the peer may send no further record before OpenSSL returns data.
+/// Whether the records or bytes without data have reached their limit, and the current record is complete.
 static inline int rp_tls_is_quiet_for_too_long(const rp_tls_io *io) {
     if (io->content_left > 0 || io->header_count > 0) return 0;
     return io->is_established ? io->quiet_records >= rp_tls_quiet_record_limit ||
@@ -335,7 +337,7 @@ static inline int rp_tls_is_quiet_for_too_long(const rp_tls_io *io) {
                                     io->quiet_bytes >= rp_tls_handshake_byte_limit;
 }
 
-/// Whether the current call may receive no further record.
+/// Whether the current call has received as many records as it may, each of them complete.
 static inline int rp_tls_has_used_records(const rp_tls_io *io) {
     return io->records_left <= 0 && io->content_left == 0 && io->header_count == 0;
 }
@@ -541,7 +543,7 @@ static inline int rp_tls_handshake(rp_tls_io *io, void *ssl) {
 }
 
 /// Reads the records that have arrived into `bytes`, and stores the number of bytes in `*moved`. Returns a code of
-/// SSL_get_error; 0 if the memory is full, if no further record has been received yet, or after many records.
+/// SSL_get_error: 0 if `bytes` is full or no received record is left; want_read also at the limits of a call.
 static inline int rp_tls_read(rp_tls_io *io, void *ssl, void *bytes, size_t count, size_t *moved) {
     const size_t longest = 1 << 30;
     *moved = 0;

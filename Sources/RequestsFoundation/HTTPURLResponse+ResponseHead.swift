@@ -2,9 +2,9 @@ extension ResponseHead {
     /// Creates a head from Foundation's response.
     ///
     /// The fields are sorted by name, because Foundation keeps no order. White space around values is removed (RFC 9110
-    /// §5.5). Values that Foundation has joined stay joined, except those of Set-Cookie and Location, which are
-    /// separated again where the text shows the place. Foundation changes the spelling of known names (`Etag`); lookups
-    /// ignore case.
+    /// §5.5). Foundation joins the values of repeated fields. They stay joined, except in Set-Cookie and Location,
+    /// which are separated again where the text shows the place. Foundation changes the spelling of known names
+    /// (`Etag`); lookups ignore case.
     ///
     /// - Throws: `RequestError` with `invalidRequest` if the response has no URL with a host.
     public init(_ response: HTTPURLResponse) throws(RequestError) {

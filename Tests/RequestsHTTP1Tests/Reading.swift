@@ -1,7 +1,7 @@
 import Requests
 import RequestsHTTP1
 
-/// The messages that a reader read from a stream of bytes.
+/// The messages that a reader found in a stream of bytes.
 struct Reading: Hashable {
     var response: ReceivedResponse?
     var request: ReceivedRequest?
@@ -11,7 +11,7 @@ struct Reading: Hashable {
     /// The number of bytes after the message.
     var unread = 0
 
-    /// The number of bytes of text and content in everything that was read.
+    /// The number of bytes that were read as text or content.
     var bytesKept: Int {
         let headers = [header ?? .empty, trailers] + interim.map(\.header)
         let fields = headers.flatMap { $0 }.reduce(0) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count }
@@ -20,7 +20,7 @@ struct Reading: Hashable {
         return fields + reasons.reduce(0) { $0 + $1.reason.utf8.count } + target.utf8.count + body.count
     }
 
-    /// The number of bytes that the reason phrases gained if they were not UTF-8 and were read as ISO-8859-1.
+    /// The growth in bytes of reason phrases that are not UTF-8, because they were read as ISO-8859-1.
     var latin1Excess: Int {
         let reasons = interim.map(\.line.reason) + (response.map { [$0.line.reason] } ?? [])
         return reasons.reduce(0) { $0 + ($1.utf8.count - $1.unicodeScalars.count) }
@@ -36,7 +36,7 @@ struct Interim: Hashable {
     var header: Header
 }
 
-/// The pieces in which a stream of bytes reaches the reader.
+/// The way in which a stream is split into the pieces that reach the reader.
 enum Delivery: Hashable {
     case whole
     case oneByteAtATime
@@ -50,14 +50,15 @@ enum Delivery: Hashable {
         }
     }
 
-    /// Returns the deliveries to test: whole, byte by byte, and split at each of the first 600 offsets and some others.
+    /// Returns the deliveries to test: whole, byte by byte, and in two pieces, split at each of the first 600 offsets
+    /// and at some others.
     static func all(for count: Int) -> [Delivery] {
         let offsets = Array(1..<max(1, min(count, 600))) + Array(stride(from: 600, to: max(600, count), by: 997))
         return [.whole, .oneByteAtATime] + offsets.map { .split(at: $0) }
     }
 }
 
-/// The connection of a reader, which keeps the bytes that are received and not yet consumed.
+/// A connection that delivers a stream in pieces, and keeps received bytes until the reader consumes them.
 struct SplitInput {
     private let stream: [UInt8]
     private let delivery: Delivery
@@ -65,7 +66,7 @@ struct SplitInput {
     private let staysOpen: Bool
     private var received = 0
     private var consumed = 0
-    /// The number of calls of the reader.
+    /// The number of times that the reader was called.
     private(set) var calls = 0
 
     init(_ stream: [UInt8], _ delivery: Delivery, staysOpen: Bool = false) {
@@ -83,7 +84,7 @@ struct SplitInput {
         return true
     }
 
-    /// Reads one message, and returns whether it has ended; it has not if the peer keeps the connection open before.
+    /// Reads one message; returns false if the stream ends before the message does and the connection stays open.
     @discardableResult
     mutating func read(_ reader: inout some MessageReader, into reading: inout Reading) throws(WireError) -> Bool {
         while true {
@@ -117,7 +118,7 @@ protocol MessageReader {
 
 /// An event of either reader.
 ///
-/// A head contains the function that records it.
+/// The event of a head contains a function that records the head.
 enum ReaderEvent {
     case needMore
     case head((inout Reading) -> Void)
@@ -172,7 +173,7 @@ func readResponse(
     return reading
 }
 
-/// Reads the requests of one connection, until it ends or a request does not allow reuse.
+/// Reads the requests of one connection until the connection ends or a request does not permit another one.
 func readRequests(
     _ bytes: some Sequence<UInt8>, limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole,
     staysOpen: Bool = false
@@ -190,8 +191,8 @@ func readRequests(
     return readings
 }
 
-/// Returns the deliveries of a response whose result or error differs from that of the whole, by a peer that closes
-/// the connection afterwards or keeps it open.
+/// Returns the ways to split a response that change its result or its error, whether the peer then closes the
+/// connection or keeps it open.
 func deliveriesThatDiffer(
     _ bytes: [UInt8], answering method: HTTPMethod = .get, limits: WireLimits = WireLimits(),
     among deliveries: [Delivery]? = nil

@@ -106,7 +106,7 @@ package struct ExchangeRedaction: Sendable {
         return result
     }
 
-    /// Returns whether one of the bytes of `range` in a body is part of a secret.
+    /// Returns whether a secret of `body` overlaps `range`.
     func hasSecret(in range: Range<Int>, of body: Data, _ header: Header) -> Bool {
         let searched = Array(body.prefix(range.upperBound + finder.reach))
         return secretValues(in: searched, header).contains { range.overlaps($0.range) }

@@ -13,8 +13,8 @@ public enum ResponseBody: Sendable {
 /// Nothing is read ahead, so a slow consumer slows the sender. Reading to the end frees the connection for the next
 /// request; releasing the last reference before the end closes the connection.
 ///
-/// A response can begin before its request was sent. Reading it then also sends the remainder of the request, and its
-/// end comes when both have ended; releasing it ends the request, too.
+/// A response can begin before its request was sent. Reading the stream then also sends the remainder of the request,
+/// the stream ends when both have ended, and releasing it also ends the request.
 public final class ResponseStream: Sendable {
     private let source: any ResponseBody.Source
     /// The evidence for errors, set when a call has accepted the response.

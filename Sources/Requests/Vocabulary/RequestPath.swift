@@ -211,8 +211,8 @@ extension RequestPath: ExpressibleByStringInterpolation {
         /// Appends text that is trusted like the literal, such as a path that the server has sent: slashes separate
         /// segments and valid `%XX` is kept.
         ///
-        /// Do not use it for the input of a user; that is what `\(segments:)` is for. Segments `..`, encoded ones
-        /// included, may not leave the directory of the literal: `"/files/\(raw: "../x")"` fails with
+        /// Do not use it for user input; use `\(segments:)` instead. Segments `..`, encoded ones included, may not
+        /// leave the directory of the literal: `"/files/\(raw: "../x")"` fails with
         /// ``RequestError/InvalidRequest/dotSegment`` when the request is prepared.
         public mutating func appendInterpolation(raw text: some StringProtocol) {
             writer.write(raw: String(text))

@@ -31,7 +31,7 @@ enum Escape: UInt8 {
         subscript(index: Int) -> UInt8 { UInt8(truncatingIfNeeded: bytes >> UInt32(8 * index)) }
     }
 
-    /// Returns the escape at `position` of `text`, where a byte can begin one; nil if there is no escape.
+    /// Returns the escape that begins at `position` of `text`; nil if the bytes there are not a valid escape.
     func unit(_ text: UnsafeBufferPointer<UInt8>, at position: Int) -> Unit? {
         if self == .percent {
             return Self.number(text, at: position + 1, digits: 2)

@@ -8,7 +8,7 @@ package struct SecretFinder: Sendable {
     /// The minimum number of bytes of a secret that is searched for; shorter ones would match unrelated text.
     package static let shortest = 5
 
-    /// The minimum number of bytes of the beginning of a secret at the end of a text.
+    /// The minimum number of bytes by which a secret is recognized if the end of the text truncates it.
     package static let shortestBeginning = 4
 
     private let patterns: [Pattern]

@@ -15,7 +15,7 @@ package struct Freshness: Hashable, Sendable {
 
     /// Whether the response must be validated before each use.
     package let mustValidate: Bool
-    /// Whether the response may belong to other requests than its fields say, so that no policy uses it unvalidated.
+    /// Whether Vary names fields that the cache cannot see, so the response is validated whatever the cache policy is.
     private let needsValidation: Bool
 
     /// Whether the response must never be used while it is stale.
@@ -24,10 +24,10 @@ package struct Freshness: Hashable, Sendable {
     /// Whether the response does not change while it is fresh (RFC 8246).
     package let isImmutable: Bool
 
-    /// The number of seconds for which the stale response may be used while it is validated.
+    /// The time in seconds for which the stale response may be used while it is validated.
     package let staleWhileRevalidate: Double
 
-    /// The number of seconds for which the stale response may be used in place of a server error.
+    /// The time in seconds for which the stale response may be used in place of a server error.
     package let staleIfError: Double
 
     /// Creates the freshness of a response.
@@ -76,7 +76,7 @@ package struct Freshness: Hashable, Sendable {
         return min(heuristicLimit, (date - Double(modified.secondsSince1970)) / 10)
     }
 
-    /// Returns the seconds of the first member of Age; 0 if it is not a whole number, and thus ignored (RFC 9111 §5.1).
+    /// Returns the first value of Age, in seconds; 0 if it is not a whole number, which is ignored (RFC 9111 §5.1).
     private static func receivedAge(_ header: Header) -> Int {
         guard let value = header.values(of: .age).first else { return 0 }
         var reader = FieldValueReader(value)
@@ -151,8 +151,8 @@ extension Freshness {
 
 /// The conditions that a request has for the use of stored responses (RFC 9111 §5.2.1).
 ///
-/// A time that is not a number of seconds, as in `max-age=abc`, is no condition. That a response with such a time is
-/// stale (RFC 9111 §4.2.1) is a rule for responses: it protects clients from a server's mistake.
+/// A time that is not a number of seconds, as in `max-age=abc`, is ignored. A response with such a time is stale (RFC
+/// 9111 §4.2.1), but that rule protects clients from the mistakes of servers and does not apply to requests.
 package struct CacheConditions: Hashable, Sendable {
     package var policy = PreparedRequest.CachePolicy.useProtocolCachePolicy
     package var noCache = false

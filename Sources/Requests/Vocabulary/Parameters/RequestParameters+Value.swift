@@ -36,8 +36,8 @@ extension RequestParameters {
             case nested(RequestParameters)
         }
 
-        // Releasing nested values takes stack for each level, so that 100,000 of them would end the process. It is the
-        // limit of `JSONValue`, too.
+        // Releasing a nested value needs stack for each level: 100,000 levels would end the process. `JSONValue` has
+        // the same limit.
         static let maximumDepth = 512
 
         /// The content; ``Content/null`` for a value that is nested too deeply.
@@ -55,7 +55,7 @@ extension RequestParameters {
             self.content = depth > Self.maximumDepth ? .null : content
         }
 
-        /// Whether the value is nested too deeply, so that it has lost its content.
+        /// Whether the value is nested too deeply and has lost its content.
         var isTooDeep: Bool { depth > Self.maximumDepth }
 
         /// No value, which is a bare name by default, and `null` in JSON.

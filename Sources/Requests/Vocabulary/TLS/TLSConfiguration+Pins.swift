@@ -27,7 +27,7 @@ extension TLSConfiguration {
 
         /// Returns the pins that apply to `host`; empty if there are none.
         ///
-        /// - Parameter host: The name of a host or an IP address, in any of the forms of ``CertificateName``.
+        /// - Parameter host: A host name or an IP address, in any form that ``CertificateName`` accepts.
         /// - Returns: All pins with the longest name that applies.
         package func pins(for host: String) -> [Pin] {
             guard let name = CertificateName(host) else { return [] }

@@ -8,12 +8,12 @@ internal import RequestsPOSIX
 /// ```
 ///
 /// Add it first, next to the executor, so that no other middleware changes a signed request, and each retry has its own
-/// signature. Only the fields that the executor sets are not part of a signature: Content-Length, Transfer-Encoding,
-/// Connection and, except for its value, Host.
+/// signature. A signature cannot cover the fields that the executor adds later: Content-Length, Transfer-Encoding,
+/// Connection and Host. It can cover the value of Host, which the target of the request determines.
 ///
 /// Requests at or below the base URL of ``environment`` are signed; the rule also applies to the target of each
-/// redirect. Other requests, and those of a call that has left its origin, are sent without a signature. A path below
-/// the base URL that has a segment `.` or `..`, encoded or not, is an error unless the base path is `/`.
+/// redirect. Other requests are sent without a signature, and so are all requests of a call that has left its origin. A
+/// path below the base URL with a segment `.` or `..`, encoded or not, is an error unless the base path is `/`.
 public struct RequestSigning: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private let settings: Settings
@@ -39,15 +39,16 @@ public struct RequestSigning: Middleware {
         settings = Settings(signer, CredentialScope(environment))
     }
 
-    /// Passes on all traits but ``/Requests/ExecutorTraits/streamsEncodedBodies``, and adds that credentials are added.
+    /// Returns `next` without ``/Requests/ExecutorTraits/streamsEncodedBodies``, and with the trait of middleware that
+    /// adds credentials.
     public func traits(before next: ExecutorTraits) -> ExecutorTraits {
         next.subtracting(.streamsEncodedBodies).union(.addsCredentials)
     }
 
     /// Signs `request` and performs it with `next`.
     ///
-    /// - Throws: The `RequestError` of `next`; one of the signer, or `credentialsUnavailable` with
-    ///   ``CredentialError/ambiguousPath``, before anything is sent.
+    /// - Throws: `RequestError`: the error of `next`; or, before anything is sent, the error of the signer, or
+    ///   `credentialsUnavailable` with ``CredentialError/ambiguousPath``.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
