@@ -39,7 +39,7 @@ struct FieldSection {
     mutating func read(
         _ bytes: Span<UInt8>, from start: Int, limits: WireLimits
     ) throws(WireError) -> (position: Int, isComplete: Bool) {
-        // A line is parsed again only once it is complete: bytes that arrive one at a time cost linear time.
+        // A line is parsed again only when it is complete, so bytes that arrive one at a time take linear time.
         if checked > 0 {
             guard try completesLine(in: bytes, at: start, limits) else { return (start, false) }
             checked = 0

@@ -7,8 +7,8 @@ extension MockExecutor {
     /// |---|---|
     /// | one result, or a function | at least one |
     /// | one result, for requests that are not idempotent, such as POST | exactly one |
-    /// | a sequence | exactly one for each result, or at least as many if the last result is repeated |
-    /// | a result for the call with a number | at least as many as the number |
+    /// | a sequence | exactly one for each result, or at least one for each if the last result is repeated |
+    /// | a result with `onCall: n` | at least n |
     ///
     /// ``MockStub/expecting(calls:)`` replaces these rules, and ``MockStub/optional()`` removes the minimum. Requests
     /// that ``Unmatched`` intercepts or passes through are permitted. A test of Swift Testing or XCTest fails with the

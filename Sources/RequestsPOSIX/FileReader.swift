@@ -59,7 +59,7 @@ extension FileError {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let error = SystemError.last("stat")
-            // Other errors are those of the folder, in which a file is created next.
+            // Any other error concerns the folder; creating a file in it reports the error next.
             if error.code == ENAMETOOLONG { throw .system(error, path: path) }
             return
         }

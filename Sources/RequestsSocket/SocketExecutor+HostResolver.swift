@@ -43,9 +43,9 @@ extension SocketExecutor {
 
         /// Returns a resolver with fixed addresses for some hosts, and the system's for all others.
         ///
-        /// - Parameter addresses: The address of each host, written as for ``init(_:)``. Names are compared ignoring
-        ///   ASCII case and a dot at the end, and one outside ASCII is the same as its form with `xn--`; of several
-        ///   spellings of one name, one is used.
+        /// - Parameter addresses: The address of each host, written as for ``init(_:)``. Case and a dot at the
+        ///   end of a name are ignored, and a name outside ASCII is the same as its form with `xn--`. If the mapping
+        ///   contains several spellings of one name, any of their addresses is used.
         /// - Returns: The resolver.
         public static func mapping(_ addresses: [String: String]) -> HostResolver {
             let known = Dictionary(

@@ -60,10 +60,10 @@ extension SocketExecutor.ProxyConfiguration {
     ///
     /// `HTTP_PROXY` and `HTTPS_PROXY` contain a URL with the scheme http, https, socks5 or socks5h, an optional
     /// username and password, and an optional port, or only a host and a port. `ALL_PROXY` applies to a scheme without
-    /// its own variable. `NO_PROXY` lists hosts that are reached directly, separated by commas or white space: names,
-    /// which include all names below them, addresses, both with an optional port, ranges of addresses such as
-    /// `10.0.0.0/8`, or `*` for all. Hosts may be spelled as in ``SocketExecutor/Proxy/excludedHosts``. Each variable
-    /// is read in lower case first. `HTTP_PROXY` in upper case is ignored in a CGI program, where a client can set it.
+    /// its own variable. `NO_PROXY` lists hosts that are reached directly, separated by commas or white space: names
+    /// and addresses with an optional port, ranges of addresses such as `10.0.0.0/8`, or `*` for all. A name includes
+    /// all names below it. Hosts may be spelled as in ``SocketExecutor/Proxy/excludedHosts``. Each variable is read in
+    /// lower case first. `HTTP_PROXY` in upper case is ignored in a CGI program, where a client can set it.
     ///
     /// - Parameter variables: The variables; the default is those of the process.
     /// - Returns: The proxies.

@@ -51,8 +51,8 @@ public struct TestServer: Sendable {
         public internal(set) var isComplete = false
         /// The status of the response; nil until its last byte is about to be sent, and after a fault.
         ///
-        /// A client that has received the whole response always finds it here. It is also here if sending that last
-        /// byte fails, because the server cannot know whether it has arrived.
+        /// A client that has received the whole response always finds it here. It is recorded even if sending that
+        /// byte fails, because the server cannot know whether the byte has arrived.
         public internal(set) var status: HTTPStatus?
     }
 

@@ -62,8 +62,7 @@ extension Scenario {
             rows: ["R-44"],
             group: .keepAlive, needs: .server
         ) { context in
-            // Endless, because an executor without back-pressure must not receive the whole response, whose connection
-            // it would keep.
+            // Endless: an executor without back-pressure would receive a finite response whole and keep its connection.
             let long = MockResponse(body: [.chunks(count: .max) { _ in Data(count: 65_536) }])
             let mock = MockExecutor { $0.target.path == "/long" ? long : .ok("short") }
             try await context.run(serving: mock) { client in

@@ -33,7 +33,7 @@ extension CookieJar {
         public let sameSite: SameSite?
         /// The date from which the cookie is not sent; nil for a session cookie.
         public internal(set) var expires: Date?
-        /// The date when a cookie of this name, domain and path was first set, since the last one expired.
+        /// The date when the cookie was first set; a cookie that replaces an expired one counts as new.
         public internal(set) var created: Date
         /// The date when the cookie was last set or sent.
         public internal(set) var lastUsed: Date

@@ -219,8 +219,8 @@ extension CookieJar.StoredCookie {
 }
 
 extension SetCookie {
-    /// Returns whether `cookie`, which this value sets, has the attributes that the prefix of its name requires, and
-    /// whether they are written as required.
+    /// Returns whether `cookie` has the attributes that the prefix of its name requires, and this field sets them
+    /// explicitly where the prefix demands it.
     fileprivate func hasRequiredAttributes(of cookie: CookieJar.StoredCookie) -> Bool {
         cookie.hasRequiredAttributes && (cookie.prefix != .host || (namesNoDomain && hasRootPath))
     }
@@ -268,7 +268,7 @@ extension CookieJar {
 extension CookieJar {
     private mutating func set(_ cookie: StoredCookie, at now: Date) {
         changes?.add(cookie.key)
-        // An expired cookie is not replaced, because the new one would inherit its time of creation.
+        // Removed first, because a cookie inherits the creation time of the one that it replaces.
         if let slot = table.slot(of: cookie.key), cookie.isExpired(at: now) || table[slot].isExpired(at: now) {
             table.remove(slot)
         }

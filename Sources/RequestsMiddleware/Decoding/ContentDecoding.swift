@@ -26,10 +26,10 @@ package import RequestsPOSIX
 ///   order) or decodes content itself (URLSession).
 ///
 /// These responses are not decoded: those without content (HEAD, 204, 304, a Content-Length of 0), partial responses
-/// (206) and redirects that are followed. A body of zero bytes that does not declare its length, such as an empty
-/// chunked one, is truncated and therefore an error with a status 2xx; with another status, servers send the coding
-/// of a body that they omit. A streamed `text/event-stream` may end anywhere, because servers flush it and do
-/// not end it.
+/// (206) and redirects that are followed. If the status is 2xx, a body of zero bytes that does not declare its length,
+/// such as an empty chunked one, is an error, because it is truncated. With any other status it is returned, because
+/// servers send the coding of a body that they omit. A streamed `text/event-stream` may end anywhere, because servers
+/// flush it and do not end it.
 public struct ContentDecoding: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private let settings: Settings
@@ -234,7 +234,7 @@ extension RequestError {
 extension RawResponse {
     /// Whether the response has a coding but no content.
     ///
-    /// The body of a success is encoded unless its length is declared as 0: with zero bytes it is truncated.
+    /// A success with zero bytes has no content only if it declares the length 0; otherwise its body is truncated.
     fileprivate var hasNoContent: Bool {
         switch body {
         case .stream(let stream): return stream.length == 0

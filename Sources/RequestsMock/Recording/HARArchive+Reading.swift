@@ -136,7 +136,7 @@ extension HARArchive.Content {
             }
         }
         size = max(0, try content.optional("size")?.integer() ?? data?.count ?? 0)
-        // Browsers omit the text of an empty body, and explain in a comment why they omit that of another.
+        // Browsers omit the text of an empty body. If they omit the text of another one, a comment gives the reason.
         if data == nil, size == 0, try content.optional("comment") == nil { data = Data() }
     }
 }

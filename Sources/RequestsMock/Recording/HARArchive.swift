@@ -73,8 +73,9 @@ public struct HARArchive: Hashable, Sendable {
         public var mediaType: String
         /// The bytes; nil if they were not recorded.
         public var data: Data?
-        /// The length in bytes, also of a body that was not recorded; of such a body with a content coding, the coded
-        /// bytes that were read.
+        /// The length in bytes, also if the body was not recorded.
+        ///
+        /// For an unrecorded body with a content coding, it is the number of coded bytes that were read.
         public var size: Int
 
         /// Creates a body with these bytes.

@@ -128,7 +128,7 @@ extension HARArchive.Entry {
             header.remove(name)
         }
         guard let data = responseBody.data else {
-            // Those who do not need the body, such as of a redirect, receive the response.
+            // Only reading the body fails: the body of a redirect, for example, is not needed.
             let size = responseBody.size > 0 ? " of \(ErrorText.bytes(responseBody.size))" : ""
             let reason = comment.map { ": \($0)" } ?? ""
             let detail = RequestError.singleLine("the recording lacks the body\(size)\(reason)")

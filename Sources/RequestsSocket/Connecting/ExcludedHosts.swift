@@ -1,6 +1,6 @@
 import Requests
 
-/// The hosts that are reached without a proxy, whose entries are read once.
+/// The hosts that are reached without a proxy, parsed once.
 struct ExcludedHosts: Sendable {
     private enum Kind: Sendable {
         /// A range of addresses.
@@ -23,7 +23,7 @@ struct ExcludedHosts: Sendable {
         }
     }
 
-    /// Returns whether `host` is reached without the proxy at `port`.
+    /// Returns whether requests for `host` and `port` are sent without the proxy.
     func contains(_ host: String, port: Int?) -> Bool {
         if entries.isEmpty { return false }
         let host = HostText.canonical(host)

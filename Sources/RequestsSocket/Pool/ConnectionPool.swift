@@ -298,8 +298,11 @@ extension ConnectionPool: SlotOwner {
 
     /// Grants a connection to the next call that waits for one, or keeps it, or closes it if there are enough.
     ///
-    /// After the successful reuse of a connection, its peer is not known to close connections after responses;
-    /// after a response with HTTP/1.1, it is known to read chunks.
+    /// - Parameters:
+    ///   - connection: The connection.
+    ///   - afterReuse: Whether it was reused successfully, so its peer no longer counts as one that closes connections
+    ///     after responses.
+    ///   - afterHTTP11: Whether the peer responded with HTTP/1.1, so it supports chunks.
     func putBack(_ connection: Connection, afterReuse: Bool = false, afterHTTP11: Bool = false) {
         let waiter: Ledger.Waiter? = state.withLock { state in
             if afterReuse { state.ledger.closingPeers.recordReuse(by: connection.slot.origin) }

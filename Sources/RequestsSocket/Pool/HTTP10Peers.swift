@@ -28,7 +28,7 @@ package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
         entries.append((origin, now.advanced(byNanoseconds: Self.memory)))
     }
 
-    /// Records that `origin` has responded with HTTP/1.1.
+    /// Forgets `origin`, whose connection has stayed open after a response with HTTP/1.1.
     package mutating func forget(_ origin: Origin) {
         entries.removeAll { $0.origin == origin }
     }

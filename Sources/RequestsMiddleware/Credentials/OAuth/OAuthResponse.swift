@@ -5,7 +5,7 @@ struct OAuthResponse {
     /// The maximum lifetime in seconds, a hundred years: longer ones could not be added to every date.
     private static let longestLifetime = 3_155_760_000.0
 
-    /// A member whose value is nil if it cannot be represented, such as the number 1e400; the others are still read.
+    /// A member of the response; its value is nil if it cannot be represented, such as the number 1e400.
     private struct Member: Decodable {
         let value: JSONValue?
 
