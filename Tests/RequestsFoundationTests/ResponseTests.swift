@@ -54,7 +54,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "cookies without a name are separated behind an attribute, and Expires keeps its comma", .rows("R-75", "D-22"),
+        "cookies without a name are separated after an attribute, and Expires keeps its comma", .rows("R-75", "D-22"),
         arguments: [
             ("a=1; Path=/x, plain", ["a=1; Path=/x", "plain"]),
             ("a=1; Secure, =2; Path=/", ["a=1; Secure", "=2; Path=/"]),
@@ -71,7 +71,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "joined Location fields are split only where a reference begins", .rows("R-75", "D-22"),
+        "joined Location fields are split only where another reference begins", .rows("R-75", "D-22"),
         arguments: [
             ("/find?by=Doe, John", ["/find?by=Doe, John"]), ("/a, /b", ["/a", "/b"]), ("/a,b, /c,d", ["/a,b", "/c,d"]),
             ("/a, https://e.com/b", ["/a", "https://e.com/b"]), ("/a,/b", ["/a,/b"]), ("/a, ", ["/a, "]), ("", [""]),

@@ -45,7 +45,7 @@ struct PrivateFolderTests {
         #expect(try await send() == nil && entries().count == 1)
         try setMode(mode, of: path)
         #expect((try await send() != nil) == isRefused)
-        // Nothing of the folder is lost.
+        // The folder still has all of its files.
         #expect(entries().count == 1 && FileManager.default.fileExists(atPath: "\(path)/key"))
     }
 

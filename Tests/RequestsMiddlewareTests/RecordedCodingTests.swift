@@ -164,7 +164,7 @@ struct RecordedCodingTests {
         #expect(recorder.archive.entries.first?.responseBody.data == recorded)
     }
 
-    @Test("a body that was read in part is not replayed as a whole one; one that was read whole is")
+    @Test("a body is replayed only if it was read to its end")
     func partlyRead() async throws {
         for pieces in 0...2 {
             let recorder = HARRecorder()

@@ -95,7 +95,7 @@ struct BodyStubTests {
         }
     }
 
-    @Test("a stub for one kind of body matches no other kind", .rows("PM-120"))
+    @Test("a stub for one kind of body does not match another kind", .rows("PM-120"))
     func otherKinds() async throws {
         let folder = TemporaryDirectory()
         let kinds: [Kind] = [.none, .text, .raw, .json, .form, .multipart, .largeMultipart, .stream]
@@ -164,7 +164,7 @@ struct BodyStubTests {
         }
     }
 
-    @Test("a stub whose body cannot be read never matches, and the reports say why", .rows("PM-120"))
+    @Test("a stub whose body cannot be read never matches, and the reports give the reason", .rows("PM-120"))
     func unreadable() async throws {
         let mock = MockExecutor()
         mock.on(Upload(body: .raw(body: .file(path: "/nowhere/file"))), return: "found")

@@ -16,7 +16,7 @@ struct EarlyResponseTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var arrivals: [ScriptedCarrier.Arrival]
-        /// What the carrier accepts after 20 bytes of the head.
+        /// The bytes that the carrier accepts after 20 bytes of the head.
         var accepting: [ScriptedCarrier.Acceptance] = [.full, .full]
         var log = [space]
         /// The reason of the error; nil for a response.
@@ -172,7 +172,7 @@ struct EarlyResponseTests {
             [.nothing, .nothing, .nothing, .bytes(Self.kept + "o"), .nothing] + (isComplete ? [.bytes("k")] : []),
             accepting: [.bytes(20)] + Array(repeating: .full, count: 9))
         try steps.advance(2)
-        // No byte has moved in between.
+        // No byte was transferred in between.
         #expect(steps.limits.count == 2 && steps.limits[0] == steps.limits[1])
         try steps.advance(5)
         #expect(steps.limits[2] > steps.limits[1] && steps.limits[4] >= steps.limits[2])

@@ -182,7 +182,7 @@ struct TLSFloodTests {
         }
     }
 
-    @Test("a renegotiation that a server requests without end ends the connection", .rows("S-31", "S-44"))
+    @Test("endless requests for renegotiation end the connection", .rows("S-31", "S-44"))
     func renegotiations() throws {
         let (peers, near) = try established(0x0303)
         let clear = try #require(NativeFunctions.find("SSL_clear_options", as: NativeFunctions.OfSSLAndOptions.self))

@@ -158,7 +158,7 @@ struct TLSSessionTests {
         clock.move(by: 1790)
         #expect(try connects(client, server, key()))
         clock.move(by: 10)
-        // The chain is verified anew, here with the clock of the system.
+        // The chain is verified again, here with the clock of the system.
         #expect(try !connects(client, server, key()) && checks.value == 2)
         #expect(client.sessions.count == 0)
         #expect(try !connects(client, server, key()))

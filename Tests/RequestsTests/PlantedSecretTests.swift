@@ -77,7 +77,7 @@ struct PlantedSecretTests {
         }
     }
 
-    @Test("a challenge is described without the values of the server", .rows("R-74"))
+    @Test("the description of a challenge contains no values of the server", .rows("R-74"))
     func challenges() throws {
         let text = "Digest realm=\"a\u{202E} hunter2\", nonce=hunter2, Negotiate aHVudGVyMg=="
         let challenges = AuthenticationChallenge.challenges(in: text)
@@ -107,7 +107,7 @@ struct PlantedSecretTests {
         #expect(error(planted).debugDescription.contains(start), "\(error(planted).debugDescription)")
     }
 
-    @Test("the URLs of fields lose their secrets, and nothing else", .rows("R-74"))
+    @Test("secrets in the URLs of fields are redacted, and nothing else is", .rows("R-74"))
     func urls() {
         for (name, value, shown) in [
             (.location, "https://e.com/@vera/post?page=2", "https://e.com/@vera/post?page=2"),

@@ -175,7 +175,7 @@ struct RequestConvertibleTests {
         #expect(refused?.reason == .unacceptableStatus && refused?.status == 401)
     }
 
-    /// Every way to describe a request with a bearer token.
+    /// The ways to describe a request with a bearer token.
     private static func spellings(_ token: String) throws -> [() throws -> PreparedRequest] {
         var environment = try #require(RequestEnvironment(string: "https://e.com"))
         environment.authenticationProvider = .bearerToken(token)

@@ -71,10 +71,10 @@ let endlessScenarios = [
 private let otherDeviations = [
     ExecutorUnderTest.Deviation(
         scenario: "a slow reader slows down the sender",
-        // On a busy machine, the executor receives so slowly that the server's writes wait by themselves.
+        // On a busy machine, the server's writes wait anyway, because the executor receives slowly.
         reason: "there is no back-pressure: a task that is suspended and resumed starts again",
         failure: "few chunks are produced for one that is read", isOccasional: true),
-    // libcurl sends and receives by rules of its own.
+    // libcurl decides when to send and when to receive.
     ExecutorUnderTest.Deviation(
         scenario: "an early success for a body that the server does not read is an error with the response",
         reason: "the time limit names the response, which has begun, and not the body",

@@ -168,7 +168,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("white space behind values is removed, and commas in values separate nothing", .rows("D-22"))
+    @Test("white space after values is removed, and commas in values do not split them", .rows("D-22"))
     func values() async throws {
         let head = [
             "HTTP/1.1 302 Found", "Location: /find?by=Doe, John \t", "ETag: \"1\" ", "Content-Length: 4 ",

@@ -109,7 +109,7 @@ package struct PlantedSecrets: Sendable, CustomStringConvertible {
 
     // MARK: Public text
 
-    /// Words that no output may hide.
+    /// Words that every output must show.
     package static let publicWords = ["127.0.0.1:8180", "/accept/realm", "list_objects"]
 
     /// Exchanges without secrets in their URL, or whose credentials contain words of it.

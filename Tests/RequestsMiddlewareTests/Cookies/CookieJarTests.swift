@@ -190,7 +190,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "a cookie from another source has the attributes that the prefix of its name promises", .rows("R-39"),
+        "a cookie from another source must have the attributes that the prefix of its name requires", .rows("R-39"),
         arguments: [
             ("__Secure-a", "1", true, true, "/x", true), ("__Secure-a", "1", false, true, "/", false),
             ("__SECURE-a", "1", false, true, "/", false), ("__Secure-a", "1", true, false, "/", true),

@@ -218,7 +218,7 @@ struct DigestTests {
     ]
 
     @Test(
-        "an unused parameter does not discard a challenge, and challenges are found in every field", .rows("R-37"),
+        "a challenge may repeat an unused parameter, and challenges are found in every field", .rows("R-37"),
         arguments: challengeFields)
     func fields(values: [String]) throws {
         let header = Header(values.map { Field(name: .wwwAuthenticate, value: $0) })

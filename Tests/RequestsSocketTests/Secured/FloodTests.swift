@@ -74,7 +74,7 @@ struct FloodTests {
     }
 
     @Test(
-        "HelloRequests without end fail the handshake, and nothing was sent", .rows("S-31", "S-44"),
+        "endless HelloRequests fail the handshake, and nothing was sent", .rows("S-31", "S-44"),
         arguments: Route.allCases, SecuredCall.allCases)
     func handshake(route: Route, call: SecuredCall) async throws {
         let peer = try ScriptedPeer(securedWith: route == .nested ? Secured.server() : nil) { line, _, _ in

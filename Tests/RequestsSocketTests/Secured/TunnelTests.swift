@@ -76,7 +76,7 @@ struct TunnelTests {
         let peer = try Self.proxy(origin: Secured.server(names: ["proxy.example"]))
         let error = await (try Self.executor(through: peer)).failure(of: try request("https://origin.example/"))
         #expect(error?.reason == .certificateRefused(.nameMismatch))
-        // The proxy has done its part, so the error concerns the origin server.
+        // The tunnel is open, so the error concerns the origin server.
         #expect(error?.detail?.contains("the proxy") == false)
         #expect(peer.notes.count == 1)
     }

@@ -88,7 +88,7 @@ struct PagesTests {
         #expect(try await pages.next() == nil)
     }
 
-    @Test("a link of an origin that a redirect led to does not receive the credentials")
+    @Test("after a redirect to another origin, a link to that origin does not receive the credentials")
     func redirectedLinks() async throws {
         let executor = Recorder { number, request in
             number == 1

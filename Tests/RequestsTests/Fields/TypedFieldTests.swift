@@ -209,7 +209,7 @@ struct TypedFieldTests {
         }
     }
 
-    @Test("Content-Range is read only if all its fields agree")
+    @Test("Content-Range is nil if several fields differ")
     func conflictingRanges() {
         func range(_ values: String...) -> String? {
             Header(values.map { Field(name: .contentRange, value: $0) }).contentRange.map { "\($0)" }
