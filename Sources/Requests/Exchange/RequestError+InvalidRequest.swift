@@ -8,7 +8,7 @@ extension RequestError {
         case invalidHost
         /// The port of the URL is 0, on which no server can listen (RFC 6335 §6).
         case invalidPort
-        /// The host is not ASCII; use its ASCII form (`xn--…`, RFC 5891), which this library does not compute.
+        /// The host is not ASCII; use its ASCII form (`xn--…`, RFC 5891), which the library does not compute for URLs.
         case nonASCIIHost
         /// The path contains a control character.
         case controlCharacterInPath
