@@ -53,7 +53,7 @@ extension HTTPURLResponse {
 package enum JoinedFields {
     /// Returns the values of Location: a comma and a space separate two of them if `/` or a scheme with `://` follows.
     ///
-    /// A reference contains no space (RFC 3986 §2), but servers send some that do, such as `/find?by=Doe, John`.
+    /// A valid reference contains no space (RFC 3986 §2), but servers send others, such as `/find?by=Doe, John`.
     package static func locations(of joined: String) -> [String] {
         split(joined) { place in
             let scheme = place.following.prefix(while: isInScheme)

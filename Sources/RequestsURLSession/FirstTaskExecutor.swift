@@ -2,7 +2,7 @@
 
 /// An executor for one call whose first task already exists: created, configured and not resumed.
 ///
-/// The first exchange uses that task. Exchanges after a redirect have tasks of their own, with the priority and the
+/// The first exchange uses that task. Exchanges after a redirect have separate tasks, with the priority and the
 /// description of the first. An executor that is released before its first exchange cancels the task.
 final class FirstTaskExecutor: RequestExecutor {
     private struct FirstExchange {
@@ -70,7 +70,7 @@ final class FirstTaskExecutor: RequestExecutor {
         let path = upload == nil ? Spool.newPath() : nil
         let exchange = try base.sessions.exchange(
             request, upload ?? Upload(pendingFile: path ?? ""), since: base.sessions.generation)
-        // Sessions have no way to make a task later than the object that represents it.
+        // The caller configures the task object, which a session creates only together with the task.
         _ = try exchange.makeTask()
         return FirstExchange(exchange: exchange, spoolPath: path)
     }

@@ -11,7 +11,8 @@ extension URLSession {
     ///   - request: The request to perform.
     ///   - validateResponse: Whether the response is acceptable. With nil, every response is, whatever its status.
     ///   - decodingQueue: The queue on which the decoder runs.
-    ///   - configureTask: Called with the task before it starts, and before this function returns.
+    ///   - configureTask: Called with the task before it starts, and before this function returns; not called if there
+    ///     is no task.
     ///   - completionHandler: Called exactly once, and released on the main actor.
     /// - Returns: The call, which you can observe or cancel. You do not need to keep it.
     @discardableResult
@@ -31,10 +32,12 @@ extension URLSession {
     /// are not used, and invalidating the session does not end the call. Redirects are followed according to the
     /// request's policy. Each one has its own task, with the priority and the description of the first.
     ///
+    /// The function returns when its first task exists. On Linux, other transfers can delay that (decision 0059). If a
+    /// time limit of the request passes before, there is no task, and the call fails with `timedOut`.
+    ///
     /// The result is determined in this order:
     ///
-    /// 1. A request that cannot be converted fails. The error has no request and no response, and `configureTask` is
-    ///    not called.
+    /// 1. A request that cannot be converted fails, without a task. The error has no request and no response.
     /// 2. A failed exchange fails the call, with the response if one arrived.
     /// 3. `validateResponse` accepts or rejects the response.
     /// 4. The decoder makes the value. It does not run for `Void`.
@@ -49,8 +52,9 @@ extension URLSession {
     ///   - decodingQueue: The queue on which the decoder runs.
     ///   - callbackQueue: The queue on which `completionHandler` runs. If it is serial, a `RequestTask.cancel()` that
     ///     runs on it before the handler determines the result.
-    ///   - configureTask: Called with the task before it starts, and before this function returns. Cancelling that task
-    ///     cancels the call unless it has been redirected; cancelling the returned call always does.
+    ///   - configureTask: Called with the task before it starts, and before this function returns; not called if there
+    ///     is no task. Cancelling that task cancels the call unless it has been redirected; cancelling the returned
+    ///     call always does.
     ///   - completionHandler: Called exactly once, and released on `callbackQueue`.
     /// - Returns: The call, which you can observe or cancel. You do not need to keep it.
     @discardableResult
