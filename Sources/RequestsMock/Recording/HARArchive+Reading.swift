@@ -8,10 +8,10 @@ extension HARArchive {
     /// method and URL of the request. Any other member may be missing. An entry without a response, or whose status is
     /// less than 1, as browsers write it for a cancelled request, is an exchange without a response.
     ///
-    /// An entry that is malformed, or is not for an HTTP request of a client (a CONNECT, or a data URL), is left out,
-    /// and ``skippedEntries`` contains the reason.
+    /// An entry that is malformed or cannot be replayed, such as a CONNECT or a data URL, is left out, and
+    /// ``skippedEntries`` contains the reason.
     ///
-    /// - Throws: ``HARError`` if the file has no list of entries.
+    /// - Throws: ``HARError`` if the data is longer than ``maximumBytes``, is not JSON, or has no list of entries.
     public init(parsing data: Data) throws(HARError) {
         guard data.count <= Self.maximumBytes else {
             throw HARError(.tooLarge, "the archive has \(ErrorText.bytes(data.count))")
@@ -37,7 +37,7 @@ extension HARArchive {
 
     /// Reads the archive in a file.
     ///
-    /// - Throws: ``HARError`` if the file cannot be read, or with the path of the member.
+    /// - Throws: ``HARError`` if the file cannot be read, is not JSON, or has no list of entries.
     public init(contentsOf path: String) throws(HARError) {
         let bytes: [UInt8]
         do throws(FileError) {

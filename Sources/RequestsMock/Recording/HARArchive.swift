@@ -126,12 +126,12 @@ extension Duration {
     }
 }
 
-/// The error of a HAR file that cannot be read or written.
+/// The error of a HAR file that cannot be read or written, or of an entry that is left out.
 public struct HARError: Error, Hashable, CustomStringConvertible {
     /// The problem of an archive.
     @nonexhaustive
     public enum Problem: Hashable, Sendable {
-        /// An entry is not for an HTTP request of a client, such as one for a data URL or a CONNECT.
+        /// An entry cannot be replayed, such as one for a data URL or a CONNECT.
         case unsupported
         /// The file is not JSON.
         case notJSON
