@@ -62,20 +62,7 @@ struct InPlaceMiddlewareTests {
         return try await onThread { try executor.executeAndWait(request).head.status }
     }
 
-    @Test("retries, credentials and codings with nothing to do need no task")
-    func idle() async throws {
-        let recorder = TaskRecorder(MockExecutor { _ in .ok("body") })
-        let environment = try #require(Self.environment)
-        let token = RefreshableAuthenticator(bearerToken: "t") { $0 }
-        let executor = recorder.decodingContent().retrying().authenticating(with: token, within: environment)
-        #expect(try await performOnThread(executor) == 200)
-        #expect(recorder.tasks == [false])
-        let opaque: any RequestExecutor = executor
-        #expect(try await performOnThread(opaque.retrying()) == 200)
-        #expect(recorder.tasks == [false, false])
-    }
-
-    /// Middleware that suspends only in rare cases; the bits of `number` select it.
+    /// Middleware that the bits of `number` select.
     private static func staged(_ base: some RequestExecutor, _ number: Int) -> any RequestExecutor {
         var executor: any RequestExecutor = base
         if number & 1 != 0 {
@@ -93,17 +80,6 @@ struct InPlaceMiddlewareTests {
         if number & 256 != 0 { executor = executor.intercepted(by: RequestInterceptors()) }
         if number & 512 != 0 { executor = executor.observing(.calls, by: ActivityCounter(), RequestTracing { _ in }) }
         return executor
-    }
-
-    @Test("cookies, cache, observers and limits need no task unless they must wait")
-    func staged() async throws {
-        let recorder = TaskRecorder(
-            MockExecutor { _ in .ok("body").adding(headerField: Field(name: .cacheControl, value: "max-age=9")) })
-        // The budget requests a stream, which is collected in a task after an exchange in place.
-        let executor = Self.staged(recorder, 1023)
-        for _ in 0..<3 { #expect(try await performOnThread(executor) == 200) }
-        // The second and the third response are those of the cache.
-        #expect(recorder.tasks == [false])
     }
 
     /// A response of the server of ``equivalence(number:)``: its status, fields and body depend on the number.
@@ -196,29 +172,29 @@ struct InPlaceMiddlewareTests {
             let kind = Int.random(in: 0..<3, using: &random)
             // A third throws an error, and a third of the functions for errors returns a response.
             let choice = Int.random(in: 0..<3, using: &random)
-            let request: RequestInterceptors.SynchronousRequestFunction = { request in
+            let request: @Sendable (PreparedRequest) throws -> PreparedRequest = { request in
                 log.lines.withLock { $0.append("request \(number)") }
                 if choice == 0 { throw CancellationError() }
                 var request = request
                 request.header.add(Field(name: "X-N", value: "\(number)"))
                 return request
             }
-            let response: RequestInterceptors.SynchronousResponseFunction = { response, request in
+            let response: @Sendable (RawResponse, PreparedRequest) throws -> RawResponse = { response, request in
                 log.lines.withLock { $0.append("response \(number) \(request.header.values(of: "X-N"))") }
                 if choice == 0 { throw RequestError(.tooLarge(limit: number)) }
                 var response = response
                 response.header.add(Field(name: "X-N", value: "\(number)"))
                 return response
             }
-            let error: RequestInterceptors.SynchronousErrorFunction = { error, request in
+            let error: @Sendable (RequestError, PreparedRequest) throws -> RawResponse = { error, request in
                 log.lines.withLock { $0.append("error \(number) \(error.reason) \(error.mayHaveReachedServer)") }
                 guard choice == 0 else { throw RequestError(.tooLarge(limit: number)) }
                 return RawResponse(head: ResponseHead(status: 299, target: request.target), body: .bytes(Data()))
             }
             switch (kind, suspends) {
-            case (0, false): result = result.mapRequest(request)
-            case (1, false): result = result.mapResponse(response)
-            case (_, false): result = result.mapError(error)
+            case (0, false): result = result.onRequest(request)
+            case (1, false): result = result.onResponse(response)
+            case (_, false): result = result.onError(error)
             case (0, true):
                 result = result.onRequest {
                     await Task.yield()
@@ -240,7 +216,7 @@ struct InPlaceMiddlewareTests {
     }
 
     @Test(
-        "synchronous interceptors are called in place, with the results of those that suspend in a task",
+        "interceptors that suspend have the results of synchronous ones, in a task and in a blocking call",
         arguments: 0..<100)
     func interceptors(seed: Int) async throws {
         var outcomes: [[String]] = []
@@ -250,8 +226,7 @@ struct InPlaceMiddlewareTests {
                 if seed % 4 == 0 { throw RequestError(.connectionLost) }
                 return .ok("body")
             }
-            let recorder = TaskRecorder(mock)
-            let executor = recorder.intercepted(by: Self.randomInterceptors(seed, suspends: suspends, log))
+            let executor = mock.intercepted(by: Self.randomInterceptors(seed, suspends: suspends, log))
             let request = try preparedRequest()
             let outcome: String
             do {
@@ -262,12 +237,11 @@ struct InPlaceMiddlewareTests {
                 outcome = "\((error as? RequestError)?.reason.description ?? "other")"
             }
             outcomes.append(log.lines.withLock(\.self) + [outcome])
-            if isBlocking { #expect(recorder.tasks == [] || recorder.tasks == [suspends]) }
         }
         #expect(outcomes.allSatisfy { $0 == outcomes[0] })
     }
 
-    @Test("the attempts of a blocking call are counted together, the first in place and the others in a task")
+    @Test("the attempts of a blocking call are counted together")
     func attempts() async throws {
         let counts = Lock<[Int]>([])
         let calls = Lock(0)
@@ -278,32 +252,13 @@ struct InPlaceMiddlewareTests {
             }
             return .status(number < 3 ? 503 : 200)
         }
-        let recorder = TaskRecorder(mock)
         let executor =
-            recorder
+            mock
             .observing(.attempts, by: Observing.Reports { report in counts.withLock { $0.append(report.resendCount) } })
             .retrying(.retryStatuses([503], with: .retryTwiceWithDelay(.zero)), clock: ManualClock().clock())
             .observing(.calls, by: ActivityCounter())
         #expect(try await performOnThread(executor) == 200)
         #expect(counts.withLock(\.self) == [0, 1, 2])
-        #expect(recorder.tasks == [false, true, true])
-    }
-
-    @Test("what follows a failure runs in a task, after an exchange in place")
-    func repetition() async throws {
-        let count = Lock(0)
-        let recorder = TaskRecorder(
-            MockExecutor { _ in
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
-                return .status(number == 1 ? 503 : 200)
-            })
-        let executor = recorder.decodingContent().retrying(
-            .retryStatuses([503], with: .retryOnce), clock: ManualClock().clock())
-        #expect(try await performOnThread(executor) == 200)
-        #expect(recorder.tasks == [false, true])
     }
 
     @Test("a rejection is handled in a task, after an exchange in place")
@@ -330,17 +285,15 @@ struct InPlaceMiddlewareTests {
             return request.header[.authorization] == "Bearer new" ? .ok("body") : MockResponse(status: 401, body: body)
         }
         let environment = try #require(Self.environment)
-        let recorder = TaskRecorder(mock.limitingConcurrency(to: 1))
         let credentials = RefreshableAuthenticator(bearerToken: "old") { _ in "new" }
         let clock = Retrying.Clock(sleep: { _ in })
-        let executor = recorder.retrying(.retryStatuses([503], with: .retryOnce), clock: clock)
+        let executor = mock.limitingConcurrency(to: 1).retrying(.retryStatuses([503], with: .retryOnce), clock: clock)
             .authenticating(with: credentials, within: environment)
         var request = try preparedRequest()
         request.delivery = .streamed
         // A call that waits for itself ends at its deadline.
         request.deadline = .now + .seconds(60)
         #expect(try await performOnThread(executor, request) == 200)
-        #expect(recorder.tasks == [false, true, true])
     }
 
     @Test("middleware that is a function runs in a task, and so does everything behind it")

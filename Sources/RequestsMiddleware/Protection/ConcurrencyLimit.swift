@@ -27,62 +27,12 @@ public struct ConcurrencyLimit: Middleware {
     /// Performs `request` with `next` when it has a permit.
     ///
     /// - Throws: The `RequestError` of `next`, or one for a deadline or a cancellation while it waits.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
-    }
-}
-
-extension ConcurrencyLimit: StagedMiddleware {
-    /// Takes a permit if one is free.
-    package func begin(_ request: PreparedRequest) -> StageBeginning {
-        permits.take(1, for: request.originKey) ? .passed(KeptValues()) : .mustSuspend
-    }
-
-    package func interceptSuspending(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        try await permits.wait(for: 1, to: request.originKey, until: request.limit).value(for: request)
-        return try await perform(request, KeptValues(), with: next)
-    }
-
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        guard case .stream(let stream) = response.body else {
-            permits.leave(1, of: request.originKey)
-            return true
-        }
-        let body = PermittedBody(stream, permits.share(of: 1, taken: request.originKey))
-        response.body = .stream(ResponseStream(length: stream.length, PulledBody(body, request, response.head)))
-        return true
-    }
-
-    package func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
-    ) throws(RequestError) -> RawResponse {
-        permits.leave(1, of: request.originKey)
-        throw error
-    }
-}
-
-/// A body that keeps a permit until it has been read or is released.
-private struct PermittedBody: PulledSource, ~Copyable {
-    private let stream: ResponseStream
-    private let permit: Shares.Share
-    private(set) var trailers: Header?
-
-    init(_ stream: ResponseStream, _ permit: Shares.Share) {
-        self.stream = stream
-        self.permit = permit
-    }
-
-    var metrics: RawResponse.Metrics? { stream.metrics }
-
-    mutating func next() async throws(RequestError) -> Data? {
-        if let chunk = try await stream.next() { return chunk }
-        trailers = stream.trailers
-        return nil
+        let permit = try await permits.share(of: 1, to: request.originKey, until: request.limit).value(for: request)
+        let response = try await next.execute(request)
+        return response.reportingEnd { _ in permit.release() }
     }
 }
 

@@ -31,7 +31,7 @@ final class Shares: Sendable {
     /// The amount in use.
     var used: Int { state.withLock { $0.ledger.used } }
 
-    /// A part of the quantity, until its last reference is released.
+    /// A part of the quantity, until it is released.
     final class Share: Sendable {
         private let shares: Shares
         private let origin: TargetURI.OriginKey
@@ -54,41 +54,35 @@ final class Shares: Sendable {
             return true
         }
 
-        deinit { if count > 0 { shares.leave(count, of: origin) } }
-    }
-
-    /// Takes a part of the quantity for a call if it need not wait, and returns whether it was taken.
-    func take(_ count: Int, for origin: TargetURI.OriginKey) -> Bool {
-        state.withLock { $0.ledger.take(count, for: origin) }
-    }
-
-    /// Waits for a part of the quantity, and returns it, or why there is none.
-    func share(of count: Int, to origin: TargetURI.OriginKey, until deadline: Deadline) async -> WaitingCall<Share> {
-        guard count > 0 else { return .granted(Share(self, origin, count)) }
-        return switch await wait(for: count, to: origin, until: deadline) {
-        case .granted: .granted(share(of: count, taken: origin))
-        case .timedOut: .timedOut
-        case .cancelled: .cancelled
+        /// Returns the part to the quantity, at the latest with the last reference; has no effect the second time.
+        func release() {
+            let count = size.exchange(0, ordering: .relaxed)
+            if count > 0 { shares.leave(count, of: origin) }
         }
+
+        deinit { release() }
     }
 
-    /// Returns an object for a part that was taken for a call to `origin`; the part is free again when the object is
-    /// released.
-    func share(of count: Int, taken origin: TargetURI.OriginKey) -> Share { Share(self, origin, count) }
-
-    /// Waits for a part of the quantity.
+    /// Takes a part of the quantity, waiting for it if too little is free.
     ///
     /// - Parameters:
-    ///   - count: The size of the part, from 1 to the whole quantity.
+    ///   - count: The size of the part, from 0 to the whole quantity.
     ///   - origin: The origin of the call.
     ///   - deadline: The instant at which to stop waiting.
-    /// - Returns: Whether the call has the part, which ``leave(_:of:)`` returns, or why it has none.
-    func wait(for count: Int, to origin: TargetURI.OriginKey, until deadline: Deadline) async -> WaitingCall<Void> {
-        guard let call = state.withLock({ $0.ledger.enter(origin, count) }) else { return .granted(()) }
-        return await Wait.wait(until: deadline) { continuation in
+    /// - Returns: The part, or why the call has none.
+    func share(of count: Int, to origin: TargetURI.OriginKey, until deadline: Deadline) async -> WaitingCall<Share> {
+        guard count > 0, let call = state.withLock({ $0.ledger.enter(origin, count) }) else {
+            return .granted(Share(self, origin, count))
+        }
+        let result = await Wait.wait(until: deadline) { continuation in
             self.begin(call, continuation)
         } cancel: {
             self.cancel(call)
+        }
+        return switch result {
+        case .granted: .granted(Share(self, origin, count))
+        case .timedOut: .timedOut
+        case .cancelled: .cancelled
         }
     }
 
@@ -118,7 +112,7 @@ final class Shares: Sendable {
     }
 
     /// Returns a part that was taken for a call to `origin`.
-    func leave(_ count: Int, of origin: TargetURI.OriginKey) {
+    private func leave(_ count: Int, of origin: TargetURI.OriginKey) {
         Self.resume(
             state.withLock { state in
                 let granted = state.ledger.leave(origin, count)

@@ -88,6 +88,25 @@ struct ConcurrencyLimitTests {
         #expect(mock.recordedCount == 4)
     }
 
+    @Test("a streamed body that fails returns its permit, while its response is kept")
+    func failingStreams() async throws {
+        let mock = MockExecutor { _ in MockResponse(body: [.failure(RequestError(.connectionLost))]) }
+        let executor = mock.limitingConcurrency(to: 1)
+        var request = try Self.request("https://example.com/")
+        request.delivery = .streamed
+        // A call that waits for itself ends at its deadline.
+        request.deadline = .now + .seconds(60)
+        var responses: [RawResponse] = []
+        for _ in 0..<3 {
+            let response = try await executor.execute(request)
+            responses.append(response)
+            guard case .stream(let stream) = response.body else { continue }
+            let error = await #expect(throws: RequestError.self) { try await stream.next() }
+            #expect(error?.reason == .connectionLost)
+        }
+        #expect(responses.count == 3)
+    }
+
     @Test("a waiting call ends with its deadline or when it is cancelled, and takes no permit")
     func waiting() async throws {
         let release = Lock(false)
