@@ -1,5 +1,4 @@
 @_spi(Lock) internal import Requests
-import Synchronization
 
 /// Middleware that sends no requests to an origin that fails repeatedly, until probes succeed.
 ///
@@ -40,33 +39,13 @@ public struct CircuitBreaker: Middleware {
         }
     }
 
-    private final class Settings: Sendable {
-        let policy: Policy
-        let now: @Sendable () -> ContinuousClock.Instant
-        private let circuits = Lock(OriginTable<CircuitState>())
-        /// Whether there are circuits, read without the lock; without failures there are none.
-        private let hasCircuits = Atomic(false)
-
-        init(_ policy: Policy, _ now: @escaping @Sendable () -> ContinuousClock.Instant) {
-            self.policy = policy
-            self.now = now
-        }
-
-        var isEmpty: Bool { !hasCircuits.load(ordering: .acquiring) }
-
-        /// Changes the circuit of the origin of a request, and returns the result of `change`.
-        func change<Result: Sendable>(
-            of request: PreparedRequest, _ change: (inout CircuitState, Deadline) -> Result
-        ) -> Result {
-            let now = Deadline(now())
-            return circuits.withLock { circuits in
-                defer { hasCircuits.store(!circuits.isEmpty, ordering: .releasing) }
-                return circuits.change(request.originKey, new: CircuitState(policy)) { change(&$0, now) }
-            }
-        }
+    private final class Circuits: Sendable {
+        let table = Lock(OriginTable<CircuitState>())
     }
 
-    private let settings: Settings
+    private let policy: Policy
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let circuits = Circuits()
 
     /// Creates the middleware with new circuits.
     ///
@@ -74,101 +53,73 @@ public struct CircuitBreaker: Middleware {
     ///   - policy: The numbers and times.
     ///   - clock: The source of time.
     public init(_ policy: Policy = Policy(), clock: Retrying.Clock = .system) {
-        settings = Settings(policy, clock.now)
+        self.policy = policy
+        now = clock.now
     }
 
     /// Performs `request` with `next` unless the circuit of its origin is open.
     ///
     /// - Throws: The `RequestError` of `next`, or one with ``ProtectionError/circuitOpen(_:)``.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
+        let number = try admit(request)
+        do throws(RequestError) {
+            let response = try await next.execute(request)
+            return recording(response, to: request, admittedAs: number)
+        } catch {
+            record(error.outcome, of: request, admittedAs: number)
+            throw error
+        }
     }
 
-    private func admission(of request: PreparedRequest) -> CircuitState.Admission {
-        // Without failures, neither the origin is looked up nor the clock read.
-        if settings.isEmpty { return .admitted(0) }
-        return settings.change(of: request) { $0.admit(at: $1) }
-    }
-
-    /// Records the head of a streamed response, and returns the number with which to record the end of its body.
-    private func recordHead(of request: PreparedRequest, _ number: UInt64) -> UInt64? {
-        if settings.isEmpty { return number }
-        return settings.change(of: request) { $0.recordHead(admittedAs: number, at: $1) }
-    }
-
-    private func record(_ outcome: CircuitState.Outcome, of request: PreparedRequest, _ number: UInt64) {
-        if outcome != .failure, settings.isEmpty { return }
-        settings.change(of: request) { $0.record(outcome, admittedAs: number, at: $1) }
-    }
-}
-
-extension CircuitBreaker: StagedMiddleware {
-    /// Keeps the number of the state in which the request is admitted.
-    package func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning {
-        switch admission(of: request) {
-        case .admitted(let number): return .passed(KeptValues(number: number))
+    /// Returns the number of the state in which the request is admitted.
+    private func admit(_ request: PreparedRequest) throws(RequestError) -> UInt64 {
+        switch change(of: request, { $0.admit(at: $1) }) {
+        case .admitted(let number): return number
         case .rejected(let delay): throw RequestError(.circuitOpen(delay), for: request)
         }
     }
 
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        let number = kept.number
-        guard case .stream(let stream) = response.body, !response.head.status.isServerFailure else {
-            record(response.head.status.isServerFailure ? .failure : .success, of: request, number)
-            return true
+    /// Records the status of a response, or of a streamed one the end of its body.
+    private func recording(
+        _ response: RawResponse, to request: PreparedRequest, admittedAs number: UInt64
+    ) -> RawResponse {
+        if response.status.isServerFailure {
+            record(.failure, of: request, admittedAs: number)
+            return response
         }
-        guard let number = recordHead(of: request, number) else { return true }
-        let end = CircuitBody.End { record($0, of: request, number) }
-        response.body = .stream(
-            ResponseStream(length: stream.length, PulledBody(CircuitBody(stream, end), request, response.head)))
-        return true
+        guard case .stream = response.body else {
+            record(.success, of: request, admittedAs: number)
+            return response
+        }
+        guard let number = change(of: request, { $0.recordHead(admittedAs: number, at: $1) }) else { return response }
+        return response.reportingEnd { end in record(end.outcome, of: request, admittedAs: number) }
     }
 
-    package func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
-    ) throws(RequestError) -> RawResponse {
-        record(error.outcome, of: request, kept.number)
-        throw error
+    private func record(_ outcome: CircuitState.Outcome, of request: PreparedRequest, admittedAs number: UInt64) {
+        change(of: request) { $0.record(outcome, admittedAs: number, at: $1) }
+    }
+
+    /// Changes the circuit of the origin of a request, and returns the result of `change`.
+    private func change<Result: Sendable>(
+        of request: PreparedRequest, _ change: (inout CircuitState, Deadline) -> Result
+    ) -> Result {
+        let now = Deadline(now())
+        return circuits.table.withLock { table in
+            table.change(request.originKey, new: CircuitState(policy)) { change(&$0, now) }
+        }
     }
 }
 
-/// A streamed body whose end is the outcome of its request.
-private struct CircuitBody: PulledSource, ~Copyable {
-    /// The end of the body, which is recorded once; a body that is released before is neither success nor failure.
-    final class End: Sendable {
-        private let record: Lock<(@Sendable (CircuitState.Outcome) -> Void)?>
-
-        init(_ record: @escaping @Sendable (CircuitState.Outcome) -> Void) { self.record = Lock(record) }
-
-        func occur(_ outcome: CircuitState.Outcome) { record.withLock { $0.take() }?(outcome) }
-
-        deinit { occur(.neutral) }
-    }
-
-    private let stream: ResponseStream
-    private let end: End
-    private(set) var trailers: Header?
-
-    init(_ stream: ResponseStream, _ end: End) {
-        self.stream = stream
-        self.end = end
-    }
-
-    var metrics: RawResponse.Metrics? { stream.metrics }
-
-    mutating func next() async throws(RequestError) -> Data? {
-        do throws(RequestError) {
-            if let chunk = try await stream.next() { return chunk }
-        } catch {
-            end.occur(error.outcome)
-            throw error
+extension BodyEnd {
+    /// The outcome of the request for the circuit of its server.
+    fileprivate var outcome: CircuitState.Outcome {
+        switch self {
+        case .complete: .success
+        case .failed(let error): error.outcome
+        case .released: .neutral
         }
-        trailers = stream.trailers
-        end.occur(.success)
-        return nil
     }
 }
 
@@ -200,7 +151,6 @@ struct OriginTable<State: OriginState>: Sendable {
     private var states: [TargetURI.OriginKey: State] = [:]
 
     var count: Int { states.count }
-    var isEmpty: Bool { states.isEmpty }
 
     /// Changes the state of an origin, and returns the result of `change`.
     ///
