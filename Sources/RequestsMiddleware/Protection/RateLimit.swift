@@ -20,20 +20,14 @@ public struct RateLimit: Middleware {
     /// The longest delay of a request.
     public let maximumDelay: Duration
 
-    private final class Settings: Sendable {
-        let interval: Duration
-        let burst: Int
-        let clock: Retrying.Clock
-        let buckets = Lock(OriginTable<TokenBucket>())
-
-        init(_ interval: Duration, _ burst: Int, _ clock: Retrying.Clock) {
-            self.interval = interval
-            self.burst = burst
-            self.clock = clock
-        }
+    private final class Buckets: Sendable {
+        let table = Lock(OriginTable<TokenBucket>())
     }
 
-    private let settings: Settings
+    private let interval: Duration
+    private let burst: Int
+    private let clock: Retrying.Clock
+    private let buckets = Buckets()
 
     /// The longest pause that a response can cause.
     private static let longestPause = Duration.seconds(3_600)
@@ -52,25 +46,34 @@ public struct RateLimit: Middleware {
     ) {
         let day = Duration.seconds(86_400)
         let count = max(1, count)
-        // Limited, so that sums do not overflow.
-        let burst = min(max(1, burst ?? count), 1_000_000_000)
         self.maximumDelay = max(.zero, maximumDelay)
-        settings = Settings(min(max(.zero, duration), day) / count, burst, clock)
+        interval = min(max(.zero, duration), day) / count
+        // Limited, so that sums do not overflow.
+        self.burst = min(max(1, burst ?? count), 1_000_000_000)
+        self.clock = clock
     }
 
     /// Performs `request` with `next` when it has a token.
     ///
     /// - Throws: The `RequestError` of `next`, one with ``ProtectionError/rateLimited(_:)``, or one for a deadline or a
     ///   cancellation while it waits.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
+        try await wait(for: request)
+        do throws(RequestError) {
+            let response = try await next.execute(request)
+            heed(response.head, to: request)
+            return response
+        } catch {
+            if let head = error.response { heed(head, to: request) }
+            throw error
+        }
     }
 
-    private func wait(for request: PreparedRequest, _ origin: TargetURI.OriginKey) async throws(RequestError) {
-        let clock = settings.clock
+    /// Takes a token, and waits until the request is on time.
+    private func wait(for request: PreparedRequest) async throws(RequestError) {
+        let origin = request.originKey
         let start = clock.deadline
         let limit = try limit(for: request, at: start)
         guard var token = change(origin, { $0.take(at: start, waitingAtMost: limit) }) else {
@@ -119,45 +122,17 @@ public struct RateLimit: Middleware {
 
     /// Stops the requests to the origin of a request if its response says so.
     private func heed(_ head: ResponseHead, to request: PreparedRequest) {
-        guard let pause = RateLimitFields.pause(of: head, date: settings.clock.date), pause > .zero else { return }
-        let now = settings.clock.deadline
+        guard let pause = RateLimitFields.pause(of: head, date: clock.date), pause > .zero else { return }
+        let now = clock.deadline
         change(request.originKey) { $0.block(for: min(pause, Self.longestPause), at: now) }
     }
 
     private func change<Result: Sendable>(_ origin: TargetURI.OriginKey, _ change: (inout TokenBucket) -> Result)
         -> Result
     {
-        settings.buckets.withLock { buckets in
-            buckets.change(origin, new: TokenBucket(interval: settings.interval, burst: settings.burst), change)
+        buckets.table.withLock { table in
+            table.change(origin, new: TokenBucket(interval: interval, burst: burst), change)
         }
-    }
-}
-
-extension RateLimit: StagedMiddleware {
-    /// Takes a token for a request that need not wait for one.
-    package func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning {
-        let now = settings.clock.deadline
-        _ = try limit(for: request, at: now)
-        return change(request.originKey) { $0.takeAtOnce(at: now) } ? .passed(KeptValues()) : .mustSuspend
-    }
-
-    package func interceptSuspending(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        try await wait(for: request, request.originKey)
-        return try await perform(request, KeptValues(), with: next)
-    }
-
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        heed(response.head, to: request)
-        return true
-    }
-
-    package func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
-    ) throws(RequestError) -> RawResponse {
-        if let head = error.response { heed(head, to: request) }
-        throw error
     }
 }
 
@@ -169,7 +144,6 @@ enum RateLimitFields {
         if head.status.code == 429 || head.status.code == 503, let retryAfter = header.retryAfter {
             return retryAfter.delay(from: date())
         }
-        guard mayAnnounceLimits(header) else { return nil }
         var pause: Duration?
         if let text = header["RateLimit"] {
             // One item for each policy, in the form of the current draft or in that of an earlier one.
@@ -187,12 +161,6 @@ enum RateLimitFields {
             pause = max(pause ?? .zero, .seconds(seconds < 1_000_000_000 ? seconds : max(0, seconds - now)))
         }
         return pause
-    }
-
-    /// Returns whether a field name has the length of `RateLimit` or `RateLimit-Remaining`; few responses have such a
-    /// name.
-    private static func mayAnnounceLimits(_ header: Header) -> Bool {
-        header.contains { $0.name.rawValue.utf8.count == 9 || $0.name.rawValue.utf8.count == 19 }
     }
 
     /// Returns the longer of `pause` and that of an item whose remaining requests are 0.

@@ -30,15 +30,8 @@ struct TokenBucket: Sendable, OriginState {
         var delay: Duration { .nanoseconds(nanoseconds) }
     }
 
-    /// Takes a token if a request need not wait for one, and returns whether it was taken.
-    mutating func takeAtOnce(at now: Deadline) -> Bool { take(at: now, within: 0) != nil }
-
     /// Takes a token; returns nil, without taking it, if the time to wait for it is longer than `limit`.
     mutating func take(at now: Deadline, waitingAtMost limit: Duration) -> Token? {
-        take(at: now, within: Deadline.nanoseconds(of: limit))
-    }
-
-    private mutating func take(at now: Deadline, within limit: Int64) -> Token? {
         var earliest = now
         if let blockedUntil, blockedUntil > now {
             // After the pause, requests follow one by one, because the server has just refused them.
@@ -52,7 +45,7 @@ struct TokenBucket: Sendable, OriginState {
         let isFree = place < free.count
         let due = isFree ? free[place] : max(next ?? earliest, earliest)
         let delay = max(0, due.nanoseconds(since: now.advanced(byNanoseconds: tolerance)))
-        guard delay <= limit else { return nil }
+        guard delay <= Deadline.nanoseconds(of: limit) else { return nil }
         if isFree { free.remove(at: place) } else { next = due.advanced(byNanoseconds: interval) }
         return Token(nanoseconds: delay, due: due)
     }
