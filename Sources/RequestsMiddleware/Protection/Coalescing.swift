@@ -27,45 +27,18 @@ public struct Coalescing: Middleware {
         case abandoned
     }
 
-    /// A request as the key of its exchange, compared without the context of its span, with which no two requests would
-    /// be identical.
-    struct Key: Hashable, Sendable {
-        fileprivate let request: PreparedRequest
-        /// The hash of the target, computed once.
-        private let ownHash: Int
+    /// A request as the key of its exchange, without the context of its span, with which no two requests would be
+    /// identical.
+    private struct Key: Hashable, Sendable {
+        let request: PreparedRequest
 
         init(_ request: PreparedRequest) {
+            var request = request
+            request.header.removeAll(where: \.name.isTraceContext)
             self.request = request
-            // Not 0, which marks requests without a key.
-            let hash = request.targetHash
-            ownHash = hash == 0 ? 1 : hash
         }
 
-        /// Creates the key of a request from its kept values; nil if the request has no key.
-        init?(_ request: PreparedRequest, _ kept: KeptValues) {
-            guard kept.number != 0 else { return nil }
-            self.request = request
-            ownHash = Int(truncatingIfNeeded: kept.number)
-        }
-
-        var kept: KeptValues { KeptValues(number: UInt64(truncatingIfNeeded: ownHash)) }
-
-        static func == (left: Self, right: Self) -> Bool {
-            guard left.ownHash == right.ownHash else { return false }
-            return left.request.isSame(as: right.request) || left.compared == right.compared
-        }
-
-        private var compared: PreparedRequest {
-            guard request.header.contains(where: \.name.isTraceContext) else { return request }
-            var compared = request
-            compared.header.removeAll(where: \.name.isTraceContext)
-            return compared
-        }
-
-        func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
-
-        /// Returns the hash for a table, which is not hashed a second time.
-        func _rawHashValue(seed: Int) -> Int { ownHash ^ seed }
+        func hash(into hasher: inout Hasher) { hasher.combine(request.target) }
     }
 
     /// The calls that share an exchange with the one that sends its request.
@@ -80,13 +53,6 @@ public struct Coalescing: Middleware {
         var lastCall: UInt64 = 0
         /// The outcomes for calls that have not begun to wait yet.
         var early: [UInt64: Outcome] = [:]
-
-        /// Begins an exchange unless an identical one is running, and returns whether it did.
-        mutating func lead(_ key: Key) -> Bool {
-            guard exchanges[key] == nil else { return false }
-            exchanges[key] = Exchange()
-            return true
-        }
     }
 
     private final class Exchanges: Sendable {
@@ -101,35 +67,47 @@ public struct Coalescing: Middleware {
     /// Performs `request` with `next`, or waits for an identical request.
     ///
     /// - Throws: The `RequestError` of the exchange, or one for a deadline or a cancellation while it waits.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
-    }
-
-    /// Begins an exchange unless an identical one is running, and returns whether it did.
-    private func lead(_ key: Key) -> Bool {
-        exchanges.state.withLock { $0.lead(key) }
+        guard request.canBeCoalesced else { return try await next.execute(request) }
+        let key = Key(request)
+        while let call = join(key) {
+            // If the exchange was abandoned, this call, or another one that waited, sends the request.
+            if case .result(let result) = try await wait(call, key).value(for: request) { return try result.get() }
+        }
+        do throws(RequestError) {
+            let response = try await next.execute(request)
+            finish(key, .result(.success(response)))
+            return response
+        } catch {
+            // Neither says anything about the other calls.
+            let isOwn = error.isCancellation || error.reason == .timedOut(.total)
+            finish(key, isOwn ? .abandoned : .result(.failure(error)))
+            throw error
+        }
     }
 
     /// Returns the number of a call that waits for a running exchange; nil if the call begins one.
     private func join(_ key: Key) -> UInt64? {
         exchanges.state.withLock { state in
-            if state.lead(key) { return nil }
+            guard state.exchanges[key] != nil else {
+                state.exchanges[key] = Exchange()
+                return nil
+            }
             state.lastCall += 1
             state.exchanges[key]?.joining.insert(state.lastCall)
             return state.lastCall
         }
     }
 
-    private func finish(_ key: Key, _ outcome: @autoclosure () -> Outcome) {
+    private func finish(_ key: Key, _ outcome: Outcome) {
         let exchange = exchanges.state.withLock { state in
             guard let exchange = state.exchanges.removeValue(forKey: key) else { return Exchange() }
-            for call in exchange.joining { state.early[call] = outcome() }
+            for call in exchange.joining { state.early[call] = outcome }
             return exchange
         }
-        for continuation in exchange.waiting.values { continuation.resume(returning: .granted(outcome())) }
+        for continuation in exchange.waiting.values { continuation.resume(returning: .granted(outcome)) }
     }
 
     private func wait(_ call: UInt64, _ key: Key) async -> Wait {
@@ -145,42 +123,6 @@ public struct Coalescing: Middleware {
         } cancel: {
             exchanges.state.withLock { $0.exchanges[key]?.waiting.removeValue(forKey: call) }
         }
-    }
-}
-
-extension Coalescing: StagedMiddleware {
-    /// Begins an exchange unless an identical one is running, and keeps its key; a request without a key is only passed
-    /// on.
-    package func begin(_ request: PreparedRequest) -> StageBeginning {
-        guard request.canBeCoalesced else { return .passed(KeptValues()) }
-        let key = Key(request)
-        return lead(key) ? .passed(key.kept) : .mustSuspend
-    }
-
-    package func interceptSuspending(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        let key = Key(request)
-        while let call = join(key) {
-            // If the exchange was abandoned, this call, or another one that waited, sends the request.
-            if case .result(let result) = try await wait(call, key).value(for: request) { return try result.get() }
-        }
-        return try await perform(request, key.kept, with: next)
-    }
-
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        if let key = Key(request, kept) { finish(key, .result(.success(response))) }
-        return true
-    }
-
-    package func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
-    ) throws(RequestError) -> RawResponse {
-        guard let key = Key(request, kept) else { throw error }
-        // Neither says anything about the other calls.
-        let isOwn = error.isCancellation || error.reason == .timedOut(.total)
-        finish(key, isOwn ? .abandoned : .result(.failure(error)))
-        throw error
     }
 }
 
