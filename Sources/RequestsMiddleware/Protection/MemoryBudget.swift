@@ -44,11 +44,26 @@ public final class MemoryBudget: Middleware {
     ///
     /// - Throws: The `RequestError` of `next` or of the body, one with ``ProtectionError/memoryExhausted(budget:)``, or
     ///   one for a deadline or a cancellation while it waits.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
+        guard case .collected(let limit) = request.delivery else { return try await next.execute(request) }
+        var streamed = request
+        streamed.delivery = .streamed
+        var response = try await next.execute(streamed)
+        guard case .stream(let stream) = response.body else { return response }
+        if let drain = request.drain(of: response.head) {
+            response.body = .bytes(try await stream.beginning(drain.limit))
+            return response
+        }
+        do throws(RequestError) {
+            response.body = .bytes(try await collect(stream, max(0, limit), for: request))
+        } catch {
+            throw error.adding(request: request, response: response.head)
+        }
+        response.trailers = stream.trailers
+        if let metrics = stream.metrics { response.metrics = metrics }
+        return response
     }
 
     private func collect(
@@ -87,37 +102,6 @@ public final class MemoryBudget: Middleware {
     private func exhausted() -> RequestError {
         let error = ProtectionError.memoryExhausted(budget: size)
         return RequestError(.other, detail: error.description, underlying: error)
-    }
-}
-
-extension MemoryBudget: StagedMiddleware {
-    /// Requests a stream in place of a collected body.
-    package func begin(_ request: PreparedRequest) -> StageBeginning {
-        .passed(KeptValues(sending: request.streamingCollectedBody))
-    }
-
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        if case .stream = response.body { kept.sent == nil } else { true }
-    }
-
-    package func complete(
-        _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: KeptValues, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        guard case .stream(let stream) = response.body, case .collected(let limit) = request.delivery else {
-            return response
-        }
-        if let drain = request.drain(of: response.head) {
-            response.body = .bytes(try await stream.beginning(drain.limit))
-            return response
-        }
-        do throws(RequestError) {
-            response.body = .bytes(try await collect(stream, max(0, limit), for: request))
-        } catch {
-            throw error.adding(request: request, response: response.head)
-        }
-        response.trailers = stream.trailers
-        if let metrics = stream.metrics { response.metrics = metrics }
-        return response
     }
 }
 
