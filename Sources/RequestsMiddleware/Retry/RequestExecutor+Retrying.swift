@@ -40,7 +40,7 @@ private protocol HasRetryBudget {
 extension Intercepted: HasRetryBudget {
     fileprivate var retryBudget: RetryBudget? {
         switch middleware {
-        case let retrying as Retrying: retrying.settings.budget
+        case let retrying as Retrying: retrying.budget
         case let hedging as Hedging: hedging.budget
         default: (base as? any HasRetryBudget)?.retryBudget
         }

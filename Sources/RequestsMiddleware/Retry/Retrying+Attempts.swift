@@ -2,62 +2,52 @@ extension Retrying {
     /// Records a request in the budget; one that repeats another has taken a token.
     func record(_ request: PreparedRequest) {
         let isRepetition =
-            request.hasOwnAttributes
-            && (request.attributes[EarlierRetries.self] != nil || request.attributes[SecondRequest.self] != nil)
-        if !isRepetition { settings.budget.recordRequest() }
+            request.attributes[EarlierRetries.self] != nil || request.attributes[SecondRequest.self] != nil
+        if !isRepetition { budget.recordRequest() }
     }
 
-    func policy(for request: PreparedRequest) -> RetryPolicy {
-        request.attributes[OwnRetryPolicy.self] ?? settings.policy
+    /// The end of an attempt.
+    enum Attempt {
+        /// The attempt was the last one, and its result is that of the call.
+        case last(Result<RawResponse, RequestError>)
+        /// The attempt failed and is followed by another one after `delay`; `retries` are those of the next executor,
+        /// and then this one.
+        case failed(retries: [RawResponse.Metrics.Retry], delay: Duration)
     }
 
-    /// Returns the result of the last attempt, after `first`, the result of the first one.
-    @inline(never)
-    func repeating(
-        _ request: PreparedRequest, with next: any RequestExecutor,
-        after first: consuming Result<RawResponse, RequestError>
-    ) async throws(RequestError) -> RawResponse {
-        let policy = policy(for: request)
-        let earlier = request.attributes[EarlierRetries.self] ?? 0
-        // Consumed, because the caller would otherwise keep the response during the delays.
-        var result = first
-        var attempt = earlier
-        var retries: [RawResponse.Metrics.Retry] = []
-        while !result.isFinal(for: request) {
-            let failure = failure(result, of: request, attempt: attempt)
-            guard let delay = await delay(after: failure, by: policy) else { break }
-            attempt += 1
-            // The next executor can be middleware that has sent the request more than once itself.
-            retries += result.retries
-            retries.append(RawResponse.Metrics.Retry(cause: failure.cause, delay: delay))
-            // Released before the delay, because a streamed response keeps its connection.
-            result = .failure(failure.error)
-            do throws(RequestError) {
-                try await wait(delay)
-                result = .success(try await next.execute(request))
-            } catch {
-                result = .failure(error)
-            }
-        }
-        return try result.adding(retries)
+    /// Performs one attempt, and decides about its result.
+    ///
+    /// A failed response is released when this function returns, because a streamed one would keep its connection
+    /// during the delay.
+    func attempt(_ number: Int, at request: PreparedRequest, with next: any RequestExecutor) async -> Attempt {
+        let result = await Result { () async throws(RequestError) in try await next.execute(request) }
+        guard !result.isFinal(for: request) else { return .last(result) }
+        let failure = failure(result, of: request, attempt: number)
+        guard let delay = await delay(after: failure, by: policy(for: request)) else { return .last(result) }
+        let retry = RawResponse.Metrics.Retry(cause: failure.cause, delay: delay)
+        return .failed(retries: result.retries + [retry], delay: delay)
+    }
+
+    private func policy(for request: PreparedRequest) -> RetryPolicy {
+        request.attributes[OwnRetryPolicy.self] ?? policy
     }
 
     /// Returns the delay that `policy` decides on, or nil to give up, at the deadline of the call at the latest.
     private func delay(after failure: RetryPolicy.Failure, by policy: RetryPolicy) async -> Duration? {
         guard case .retry(let delay) = await decision(about: failure, by: policy) else { return nil }
         // The function of the policy may have taken a part of the time that was left.
-        if let deadline = failure.request.deadline, settings.clock.now() + delay >= deadline { return nil }
+        if let deadline = failure.request.deadline, clock.now() + delay >= deadline { return nil }
         return delay
     }
 
     private func decision(about failure: RetryPolicy.Failure, by policy: RetryPolicy) async -> RetryPolicy.Decision {
         let deadline = failure.request.limit
         guard policy.canSuspend, deadline != .distantFuture else {
-            return await policy.decision(about: failure, budget: settings.budget, random: settings.clock.random)
+            return await policy.decision(about: failure, budget: budget, random: clock.random)
         }
         return await withTaskGroup(of: RetryPolicy.Decision?.self) { group in
             group.addTask {
-                await policy.decision(about: failure, budget: settings.budget, random: settings.clock.random)
+                await policy.decision(about: failure, budget: budget, random: clock.random)
             }
             group.addTask {
                 // Real time: a test's clock passes its sleeps at once, and would end every call here.
@@ -73,13 +63,13 @@ extension Retrying {
     }
 
     /// Waits for `delay`; throws if the call is cancelled, also without a delay.
-    private func wait(_ delay: Duration) async throws(RequestError) {
-        if delay > .zero { try await RequestError.wrapping(.other) { try await settings.clock.sleep(delay) } }
+    func wait(_ delay: Duration) async throws(RequestError) {
+        if delay > .zero { try await RequestError.wrapping(.other) { try await clock.sleep(delay) } }
         if Task.isCancelled { throw RequestError(.cancelled) }
     }
 
     /// Returns the failure for the policy; the result is an error or a response with a status of 400 or higher.
-    func failure(
+    private func failure(
         _ result: Result<RawResponse, RequestError>, of request: PreparedRequest, attempt: Int
     ) -> RetryPolicy.Failure {
         let error: RequestError
@@ -90,12 +80,12 @@ extension Retrying {
             error = RequestError(.unacceptableStatus, request: request, response: response.head, body: body)
         case .failure(let failure): error = failure.adding(request: request)
         }
-        let date = settings.clock.date()
+        let date = clock.date()
         return RetryPolicy.Failure(
             error, of: request, attempt: attempt,
             retryAfter: error.response?.header[.retryAfter].flatMap { RetryAfter(fieldValue: $0, now: date) }?
                 .delay(from: date),
-            timeLeft: request.deadline.map { settings.clock.now().duration(to: $0) })
+            timeLeft: request.deadline.map { clock.now().duration(to: $0) })
     }
 }
 

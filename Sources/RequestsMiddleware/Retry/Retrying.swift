@@ -14,21 +14,9 @@
 ///
 /// The response of a failed attempt is released before the delay. If its body was streamed, its connection is closed.
 public struct Retrying: Middleware {
-    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
-    let settings: Settings
-
-    final class Settings: Sendable {
-        let policy: RetryPolicy
-        let budget: RetryBudget
-        let clock: Clock
-
-        init(_ policy: RetryPolicy, _ budget: RetryBudget, _ clock: Clock) {
-            self.policy = policy
-            self.budget = budget
-            self.clock = clock
-            budget.useForRetries()
-        }
-    }
+    let policy: RetryPolicy
+    let budget: RetryBudget
+    let clock: Clock
 
     /// Creates the middleware.
     ///
@@ -37,7 +25,10 @@ public struct Retrying: Middleware {
     ///   - budget: The limit on the retries of all requests; by default a new one.
     ///   - clock: The sources of time and randomness.
     public init(_ policy: RetryPolicy = .standard, budget: RetryBudget = RetryBudget(), clock: Clock = .system) {
-        settings = Settings(policy, budget, clock)
+        self.policy = policy
+        self.budget = budget
+        self.clock = clock
+        budget.useForRetries()
     }
 
     /// The sources of time and randomness for retries, which tests replace.
@@ -83,62 +74,31 @@ public struct Retrying: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        if request.hasOwnAttributes, let hedging = request.attributes[HedgingOfAttempts.self] {
+        if let hedging = request.attributes[HedgingOfAttempts.self] {
             var request = request
             request.attributes[HedgingOfAttempts.self] = nil
             return try await intercept(request, next: next.intercepted(by: hedging))
         }
         record(request)
-        return try await finish(request, with: next) { () async throws(RequestError) in
-            try await next.execute(request)
-        }
-    }
-
-    /// Returns the traits of `next` that all middleware passes on, with those of middleware that acts in place and
-    /// sends requests again.
-    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
-        next.subtracting(.streamsEncodedBodies).union([.actsInPlace, .retries])
-    }
-
-    /// Performs `first`, the first attempt, and repeats it as the policy decides.
-    @inline(__always)  // saves the closure in the call of a task
-    private func finish(
-        _ request: PreparedRequest, with next: any RequestExecutor,
-        _ first: () async throws(RequestError) -> RawResponse
-    ) async throws(RequestError) -> RawResponse {
-        let result: Result<RawResponse, RequestError>
-        do throws(RequestError) {
-            let response = try await first()
-            if response.head.status.isFinal(for: request) { return response }
-            result = .success(response)
-        } catch {
-            result = .failure(error)
-        }
-        return try await repeating(request, with: next, after: consume result)
-    }
-}
-
-extension Retrying: InPlaceMiddleware {
-    /// Performs the first attempt on the calling thread; the handling of a failure is deferred.
-    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
-    package func interceptInPlace(
-        _ request: PreparedRequest, next: some BlockingExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        // Attempts that are hedged run at the same time, in tasks.
-        if request.hasOwnAttributes, request.attributes[HedgingOfAttempts.self] != nil {
-            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
-        }
-        record(request)
-        let first: BlockingExecution
-        do throws(RequestError) {
-            first = try next.executeBlocking(request)
-        } catch {
-            return .deferred { () async throws(RequestError) in
-                try await repeating(request, with: next, after: .failure(error))
+        var number = request.attributes[EarlierRetries.self] ?? 0
+        var retries: [RawResponse.Metrics.Retry] = []
+        while true {
+            switch await attempt(number, at: request, with: next) {
+            case .last(let result): return try result.adding(retries)
+            case .failed(let new, let delay):
+                retries += new
+                number += 1
+                do throws(RequestError) {
+                    try await wait(delay)
+                } catch {
+                    throw error.adding(repetitions: retries)
+                }
             }
         }
-        if let status = first.status, status.isFinal(for: request) { return first }
-        let remaining = first.remaining
-        return .deferred { () async throws(RequestError) in try await finish(request, with: next, remaining) }
+    }
+
+    /// Returns the traits of `next` that all middleware passes on, with that of middleware that sends requests again.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
+        next.subtracting(.streamsEncodedBodies).union(.retries)
     }
 }
