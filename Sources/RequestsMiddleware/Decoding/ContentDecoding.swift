@@ -31,21 +31,10 @@ package import RequestsPOSIX
 /// servers send the coding of a body that they omit. A streamed `text/event-stream` may end anywhere, because servers
 /// flush it and do not end it.
 public struct ContentDecoding: Middleware {
-    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
-    private let settings: Settings
-
-    private final class Settings: Sendable {
-        let limits: Limits
-        let codings: [ContentCoding]
-        let offer: Field?
-
-        init(_ limits: Limits, _ codings: [ContentCoding]) {
-            self.limits = limits
-            self.codings = codings
-            let names = codings.map(\.rawValue).joined(separator: ", ")
-            offer = names.isEmpty ? nil : Field(name: .acceptEncoding, value: names)
-        }
-    }
+    private let limits: Limits
+    private let codings: [ContentCoding]
+    /// The Accept-Encoding field; nil if the system has no library for any coding.
+    private let offer: Field?
 
     /// Creates the middleware with `limits`.
     public init(limits: Limits = Limits()) {
@@ -54,7 +43,10 @@ public struct ContentDecoding: Middleware {
 
     /// Creates the middleware for some of the available codings.
     package init(limits: Limits = Limits(), codings: [ContentCoding]) {
-        settings = Settings(limits, codings)
+        self.limits = limits
+        self.codings = codings
+        let names = codings.map(\.rawValue).joined(separator: ", ")
+        offer = names.isEmpty ? nil : Field(name: .acceptEncoding, value: names)
     }
 
     /// The names of the codings that can be decoded on this system, as in Accept-Encoding; it may be empty.
@@ -74,48 +66,7 @@ public struct ContentDecoding: Middleware {
         } catch {
             throw error.limited(for: request)
         }
-        return try await finish(response, to: request)
-    }
-
-    /// Returns the response in the form that `request` requires.
-    @inline(__always)  // saves a frame in the call of a task
-    private func finish(
-        _ response: RawResponse, to request: PreparedRequest
-    ) async throws(RequestError) -> RawResponse {
-        if case .collected(let limit) = request.delivery, response.hasUnencodedBody(upTo: limit) { return response }
         return try await deliver(decode(response, to: request), to: request)
-    }
-}
-
-extension ContentDecoding: InPlaceMiddleware {
-    /// Performs the exchange on the calling thread; decoding is deferred.
-    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
-    package func interceptInPlace(
-        _ request: PreparedRequest, next: some BlockingExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        let traits = next.traits
-        guard appliesTo(request, before: traits) else { return try next.executeBlocking(request) }
-        do throws(RequestError) {
-            let exchange = try next.executeBlocking(offering(request, before: traits))
-            if case .collected(let limit) = request.delivery, exchange.hasUnencodedBody(upTo: limit) { return exchange }
-            return finishing(exchange, to: request)
-        } catch {
-            throw error.limited(for: request)
-        }
-    }
-
-    /// Returns the exchange with its deferred part and the decoding of the response.
-    private func finishing(_ exchange: BlockingExecution, to request: PreparedRequest) -> BlockingExecution {
-        let remaining = exchange.remaining
-        return .deferred { () async throws(RequestError) in
-            let response: RawResponse
-            do throws(RequestError) {
-                response = try await remaining()
-            } catch {
-                throw error.limited(for: request)
-            }
-            return try await finish(response, to: request)
-        }
     }
 }
 
@@ -156,7 +107,6 @@ extension ContentDecoding {
     ) throws(RequestError) -> PreparedRequest {
         // The next executor does not know the file.
         try request.checkDelivery()
-        let offer = settings.offer
         return switch request.delivery {
         case .collected where traits.contains(.streamsEncodedBodies): request.offering(offer, permittingStream: true)
         case .collected(let limit):
@@ -183,13 +133,46 @@ extension ContentDecoding {
         case .bytes(let data): stream = ResponseStream(data)
         case .file: return response
         }
-        if case .collected = request.delivery {
-            return try await DecodedCollection(chain, of: response, to: request).collect(stream)
+        if case .collected(let limit) = request.delivery {
+            return try await collect(chain, of: response, stream, max(0, limit), to: request)
         }
         var decoded = response.withoutCodings(ofLength: stream.length)
         let body = DecodedBody(chain, of: stream, to: request)
         decoded.body = .stream(ResponseStream(PulledBody(body, request, decoded.head)))
         return decoded
+    }
+
+    /// Returns the response with its whole decoded body, of at most `limit` bytes.
+    ///
+    /// - Throws: `RequestError` with the decoded bytes as evidence.
+    private func collect(
+        _ chain: consuming DecodingChain, of response: RawResponse, _ stream: ResponseStream, _ limit: Int,
+        to request: PreparedRequest
+    ) async throws(RequestError) -> RawResponse {
+        let decoded = response.withoutCodings(ofLength: nil)
+        var body = DecodedBody(chain, of: stream, to: request, collecting: limit)
+        var whole = Data()
+        do throws(RequestError) {
+            if let length = stream.length, length > Limits.encodedSize(collecting: limit) {
+                throw RequestError(.tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(length))")
+            }
+            while let piece = try await body.next() {
+                guard piece.count <= limit - whole.count else {
+                    throw RequestError(
+                        .tooLarge(limit: limit),
+                        detail: "the decoded body is longer than \(ErrorText.bytes(limit))")
+                }
+                whole.append(piece)
+            }
+        } catch {
+            throw error.adding(request: request, response: decoded.head, body: whole)
+        }
+        var collected = decoded
+        collected.metrics.encodedBodyLength = body.encodedCount
+        collected.body = .bytes(whole)
+        // The trailers of a body in memory are already in the response.
+        if case .stream = response.body { collected.trailers = stream.trailers }
+        return collected
     }
 
     /// Returns the decoders for the codings of a response; nil if there are none, or if the body is not used.
@@ -200,9 +183,8 @@ extension ContentDecoding {
         let list = ContentCodingList(head.header)
         guard !list.names.isEmpty, !request.follows(head) else { return nil }
         do throws(RequestError) {
-            let limits = settings.limits
             return try DecodingChain(
-                list.codings(of: settings.codings, limit: limits.codings), named: list.names, limits: limits,
+                list.codings(of: codings, limit: limits.codings), named: list.names, limits: limits,
                 until: request.end(of: head))
         } catch {
             throw error.adding(request: request, response: head)
