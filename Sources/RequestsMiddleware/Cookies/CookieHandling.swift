@@ -27,94 +27,57 @@ public protocol CookieStoring: Sendable {
 /// Cookie field with its name has at most 8,190 bytes: the first stored cookie that exceeds this, and all after it, are
 /// left out.
 public struct CookieHandling: Middleware {
-    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
-    final class Settings: Sendable {
-        let provider: any CookieProviding
-        let store: any CookieStoring
-
-        init(_ provider: any CookieProviding, _ store: any CookieStoring) {
-            self.provider = provider
-            self.store = store
-        }
-    }
-
-    /// The provider or the store of middleware that has none.
-    fileprivate struct NoCookies: CookieProviding, CookieStoring {
-        func cookies(for target: TargetURI) -> [CookieJar.StoredCookie] { [] }
-
-        func store(_ response: ResponseHead) {}
-    }
-
-    fileprivate let settings: Settings
+    private let provider: (any CookieProviding)?
+    private let store: (any CookieStoring)?
 
     /// Creates middleware that sends the cookies of `provider` and stores those of responses in `store`; nil for
     /// neither.
     public init(from provider: (any CookieProviding)?, storingIn store: (any CookieStoring)?) {
-        settings = Settings(provider ?? NoCookies(), store ?? NoCookies())
+        self.provider = provider
+        self.store = store
     }
 
     /// Performs `request` with its cookies, and stores those of the response.
     ///
     /// - Throws: The `RequestError` of `next`; the cookies of a response that it has are stored too.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
+        var sent = request
+        guard let handling = handling(of: &sent) else { return try await next.execute(request) }
+        sent.add(handling.provider?.cookies(for: request.target) ?? [])
+        do throws(RequestError) {
+            var response = try await next.execute(sent)
+            response.keepCredentials(of: sent, addedTo: request)
+            handling.store?.store(response.head)
+            return response
+        } catch {
+            if let response = error.response { handling.store?.store(response) }
+            throw error
+        }
+    }
+
+    /// Returns the middleware whose cookies `request` receives, and records in the request that it has its own; nil for
+    /// no cookies.
+    private func handling(of request: inout PreparedRequest) -> CookieHandling? {
+        guard !request.declinesCookies else { return nil }
+        guard let own = request.attributes[OwnCookies.self] else { return self }
+        // A second middleware of this kind must not handle the request again.
+        guard !own.isHandled else { return nil }
+        request.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
+        return own.handling
     }
 
     /// Passes on all traits, because bodies are not changed, and adds that cookies are added.
-    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union([.addsCredentials, .actsInPlace]) }
-}
-
-extension CookieHandling: StagedMiddleware {
-    /// Adds the stored cookies, unless the request does without them.
-    ///
-    /// The kept object is the settings whose store receives the cookies of the response; nil if none are stored.
-    package func begin(_ request: PreparedRequest) -> StageBeginning {
-        guard request.hasOwnAttributes else { return .passed(settings.begin(request)) }
-        guard request.options.handlesCookies != false else { return .passed(KeptValues()) }
-        guard let own = request.attributes[OwnCookies.self] else { return .passed(settings.begin(request)) }
-        // A second middleware of this kind must not handle the request again.
-        guard !own.isHandled else { return .passed(KeptValues()) }
-        var marked = request
-        marked.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
-        let kept = own.handling.settings.begin(marked)
-        return .passed(KeptValues(sending: kept.sent ?? marked, kept.object))
-    }
-
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        if let sent = kept.sent { response.keepCredentials(of: sent, addedTo: request) }
-        (kept.object as? Settings)?.store.store(response.head)
-        return true
-    }
-
-    package func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
-    ) throws(RequestError) -> RawResponse {
-        if let response = error.response { (kept.object as? Settings)?.store.store(response) }
-        throw error
-    }
-}
-
-extension CookieHandling.Settings {
-    /// Adds the cookies of the provider to a request.
-    fileprivate func begin(_ request: PreparedRequest) -> KeptValues {
-        let cookies = provider.cookies(for: request.target)
-        if cookies.isEmpty { return KeptValues(self) }
-        var sent = request
-        sent.add(cookies)
-        return KeptValues(sending: sent, self)
-    }
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union(.addsCredentials) }
 }
 
 extension CookieHandling: CustomReflectable {
     /// The mirror that `dump` prints: the types of the provider and the store, because their values may be secrets.
     public var customMirror: Mirror {
-        let types = [settings.provider as any Sendable, settings.store].map {
-            $0 is NoCookies ? "none" : "\(type(of: $0))"
-        }
-        return Mirror(self, children: ["provider": types[0], "store": types[1]])
+        let provider = provider.map { "\(type(of: $0))" } ?? "none"
+        let store = store.map { "\(type(of: $0))" } ?? "none"
+        return Mirror(self, children: ["provider": provider, "store": store])
     }
 }
 
@@ -128,6 +91,7 @@ extension CookieHandling {
 extension PreparedRequest {
     /// Adds stored cookies after the request's own.
     fileprivate mutating func add(_ cookies: [CookieJar.StoredCookie]) {
+        guard !cookies.isEmpty else { return }
         let own = header[.cookie].map(CookiePairs.init)
         var text = own?.text ?? ""
         var count = CookieHandling.fieldOverhead + text.utf8.count
@@ -169,10 +133,10 @@ private struct CookiePairs {
 
 extension PreparedRequest {
     /// Whether the request has the cookies of a store of its own.
-    var hasOwnCookies: Bool { hasOwnAttributes && attributes[OwnCookies.self] != nil }
+    var hasOwnCookies: Bool { attributes[OwnCookies.self] != nil }
 
     /// Whether the request does without stored cookies.
-    var declinesCookies: Bool { hasOwnAttributes && options.handlesCookies == false }
+    var declinesCookies: Bool { options.handlesCookies == false }
 }
 
 /// The attribute with the cookies of one request.
