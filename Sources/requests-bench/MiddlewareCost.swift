@@ -54,7 +54,7 @@ struct MiddlewareCost: Sendable {
             case .intercepted: return executor.intercepted(by: RequestInterceptors())
             case .transformed:
                 return executor.intercepted(
-                    by: RequestInterceptors().mapRequest { $0 }.mapResponse { response, _ in response })
+                    by: RequestInterceptors().onRequest { $0 }.onResponse { response, _ in response })
             case .coalesced: return executor.coalescing()
             case .budgeted: return executor.collecting(within: .shared)
             case .quiet: return Self.observing(Self.limiting(executor).keepingCookies(in: CookieStore()))
