@@ -1,4 +1,4 @@
-@_spi(Lock) internal import Requests
+import Requests
 
 /// Middleware that sends identical requests only once while the first one runs, and returns its response for each of
 /// them.
@@ -18,9 +18,7 @@
 ///
 /// Copies share the exchanges.
 public struct Coalescing: Middleware {
-    private typealias Wait = WaitingCall<Outcome>
-
-    /// The result of an exchange for the calls that wait for it.
+    /// The end of an exchange for the calls that wait for it.
     private enum Outcome: Sendable {
         case result(Result<RawResponse, RequestError>)
         /// The call ended before the exchange did.
@@ -41,25 +39,7 @@ public struct Coalescing: Middleware {
         func hash(into hasher: inout Hasher) { hasher.combine(request.target) }
     }
 
-    /// The calls that share an exchange with the one that sends its request.
-    private struct Exchange {
-        var waiting = [UInt64: Wait.Continuation]()
-        /// The calls that will wait.
-        var joining: Set<UInt64> = []
-    }
-
-    private struct State {
-        var exchanges: [Key: Exchange] = [:]
-        var lastCall: UInt64 = 0
-        /// The outcomes for calls that have not begun to wait yet.
-        var early: [UInt64: Outcome] = [:]
-    }
-
-    private final class Exchanges: Sendable {
-        let state = Lock(State())
-    }
-
-    private let exchanges = Exchanges()
+    private let exchanges = SingleFlight<Key, Outcome>()
 
     /// Creates the middleware.
     public init() {}
@@ -72,56 +52,19 @@ public struct Coalescing: Middleware {
     ) async throws(RequestError) -> RawResponse {
         guard request.canBeCoalesced else { return try await next.execute(request) }
         let key = Key(request)
-        while let call = join(key) {
+        while case .joined(let outcome) = try await exchanges.join(key, until: request.limit).value(for: request) {
             // If the exchange was abandoned, this call, or another one that waited, sends the request.
-            if case .result(let result) = try await wait(call, key).value(for: request) { return try result.get() }
+            if case .result(let result) = outcome { return try result.get() }
         }
         do throws(RequestError) {
             let response = try await next.execute(request)
-            finish(key, .result(.success(response)))
+            exchanges.end(key, with: .result(.success(response)))
             return response
         } catch {
             // Neither says anything about the other calls.
             let isOwn = error.isCancellation || error.reason == .timedOut(.total)
-            finish(key, isOwn ? .abandoned : .result(.failure(error)))
+            exchanges.end(key, with: isOwn ? .abandoned : .result(.failure(error)))
             throw error
-        }
-    }
-
-    /// Returns the number of a call that waits for a running exchange; nil if the call begins one.
-    private func join(_ key: Key) -> UInt64? {
-        exchanges.state.withLock { state in
-            guard state.exchanges[key] != nil else {
-                state.exchanges[key] = Exchange()
-                return nil
-            }
-            state.lastCall += 1
-            state.exchanges[key]?.joining.insert(state.lastCall)
-            return state.lastCall
-        }
-    }
-
-    private func finish(_ key: Key, _ outcome: Outcome) {
-        let exchange = exchanges.state.withLock { state in
-            guard let exchange = state.exchanges.removeValue(forKey: key) else { return Exchange() }
-            for call in exchange.joining { state.early[call] = outcome }
-            return exchange
-        }
-        for continuation in exchange.waiting.values { continuation.resume(returning: .granted(outcome)) }
-    }
-
-    private func wait(_ call: UInt64, _ key: Key) async -> Wait {
-        let exchanges = exchanges
-        return await Wait.wait(until: key.request.limit) { continuation in
-            exchanges.state.withLock { state in
-                if let outcome = state.early.removeValue(forKey: call) { return .granted(outcome) }
-                state.exchanges[key]?.joining.remove(call)
-                if Task.isCancelled { return .cancelled }
-                state.exchanges[key]?.waiting[call] = continuation
-                return nil
-            }
-        } cancel: {
-            exchanges.state.withLock { $0.exchanges[key]?.waiting.removeValue(forKey: call) }
         }
     }
 }

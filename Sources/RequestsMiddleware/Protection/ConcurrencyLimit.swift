@@ -1,4 +1,4 @@
-@_spi(Lock) internal import Requests
+import Requests
 
 /// Middleware that limits the number of requests that run at the same time, in all and for each origin.
 ///

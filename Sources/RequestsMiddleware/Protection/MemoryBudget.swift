@@ -1,4 +1,4 @@
-@_spi(Lock) internal import Requests
+import Requests
 
 /// Middleware that limits the memory of all bodies that are being collected at the same time.
 ///
