@@ -44,7 +44,7 @@ public struct CircuitBreaker: Middleware {
     }
 
     private let policy: Policy
-    private let now: @Sendable () -> ContinuousClock.Instant
+    private let clock: Retrying.Clock
     private let circuits = Circuits()
 
     /// Creates the middleware with new circuits.
@@ -54,7 +54,7 @@ public struct CircuitBreaker: Middleware {
     ///   - clock: The source of time.
     public init(_ policy: Policy = Policy(), clock: Retrying.Clock = .system) {
         self.policy = policy
-        now = clock.now
+        self.clock = clock
     }
 
     /// Performs `request` with `next` unless the circuit of its origin is open.
@@ -105,7 +105,7 @@ public struct CircuitBreaker: Middleware {
     private func change<Result: Sendable>(
         of request: PreparedRequest, _ change: (inout CircuitState, Deadline) -> Result
     ) -> Result {
-        let now = Deadline(now())
+        let now = clock.deadline
         return circuits.table.withLock { table in
             table.change(request.originKey, new: CircuitState(policy)) { change(&$0, now) }
         }

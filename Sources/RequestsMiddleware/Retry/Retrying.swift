@@ -34,12 +34,7 @@ public struct Retrying: Middleware {
     /// The sources of time and randomness for retries, which tests replace.
     public struct Clock: Sendable {
         /// Returns the current instant, which is compared with deadlines.
-        public var now: @Sendable () -> ContinuousClock.Instant {
-            get { ownNow ?? { .now } }
-            set { ownNow = newValue }
-        }
-        /// Nil for the clock of the system, which is faster to read as a ``Deadline``.
-        private var ownNow: (@Sendable () -> ContinuousClock.Instant)?
+        public var now: @Sendable () -> ContinuousClock.Instant
         /// Returns the current date, which is compared with dates in Retry-After.
         public var date: @Sendable () -> Date
         /// Waits for a duration; throws when the task is cancelled.
@@ -54,7 +49,7 @@ public struct Retrying: Middleware {
             sleep: (@Sendable (Duration) async throws -> Void)? = nil,
             random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
         ) {
-            ownNow = now
+            self.now = now ?? { .now }
             self.date = date
             // A blocking call sleeps on its own thread.
             self.sleep = sleep ?? { try await CallingThread.sleep(until: .after($0.limited)) }
@@ -62,7 +57,7 @@ public struct Retrying: Middleware {
         }
 
         /// The current instant.
-        var deadline: Deadline { ownNow.map { Deadline($0()) } ?? .now }
+        var deadline: Deadline { Deadline(now()) }
 
         /// The clock of the system.
         public static var system: Clock { Clock() }
