@@ -42,16 +42,11 @@ struct ShareLedger: Sendable {
     /// The number of origins with calls, and of those that remain without any.
     var originCount: Int { queues.count }
 
-    /// Takes a share for a call that need not wait, and returns whether it was taken; `count` is at most `total`.
-    mutating func take(_ count: Int, for origin: TargetURI.OriginKey) -> Bool {
-        // Calls that wait came earlier.
-        let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil
-        return isFirst && count <= total - used && takeIfPermitted(count, origin)
-    }
-
     /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
     mutating func enter(_ origin: TargetURI.OriginKey, _ count: Int = 1) -> UInt64? {
-        if take(count, for: origin) { return nil }
+        // Calls that wait came earlier.
+        let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil
+        if isFirst, count <= total - used, takeIfPermitted(count, origin) { return nil }
         lastCall += 1
         queues[origin, default: OriginQueue()].waiting.append((lastCall, count))
         origins[lastCall] = origin

@@ -135,12 +135,7 @@ struct ShareLedgerTests {
             case 0..<5:
                 let origin = names.randomElement(using: &random) ?? ""
                 let count = Int.random(in: 1...min(largest, total), using: &random)
-                var taking = ledger
-                let call = ledger.enter(origin, count)
-                #expect(call == model.enter(origin, count))
-                // A call that need not wait can take its share without a number.
-                #expect(taking.take(count, for: TargetURI.OriginKey(origin)) == (call == nil))
-                #expect(taking.used == ledger.used)
+                #expect(ledger.enter(origin, count) == model.enter(origin, count))
             case 5..<8:
                 guard let index = model.running.indices.randomElement(using: &random) else { continue }
                 let (origin, count) = model.running[index]
