@@ -83,7 +83,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// All scenarios.
     public static let all: [Scenario] =
         bodies + framing + expectations + earlyResponses + keepAlive + timeouts + cancellation + faults + redirects
-        + redirectBodies + badInput + streaming + isolation + descriptions
+        + redirectBodies + sentRequests + badInput + streaming + isolation + descriptions
 
     /// Returns the scenarios that can run with `subject`, and one that checks its deviations.
     public static func all(for subject: ExecutorUnderTest) -> [Scenario] {

@@ -108,7 +108,9 @@ public struct MockExecutor: RequestExecutor {
     /// - Throws: `RequestError` of the result, the limits or the request, or with the report on an unmatched request.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            return try await exchange(request)
+            var response = try await exchange(request)
+            if response.request == nil { response.request = request }
+            return response
         } catch {
             throw error.adding(request: request)
         }
@@ -217,7 +219,7 @@ extension MockExecutor {
         let stub = script == nil ? stub : nil
         if isRecorded {
             let size = request.body.knownLength ?? 0
-            record.state.withLock { $0.append(Entry(request: request, stub: stub?.number), size: size) }
+            record.state.withLock { $0.append(Entry(request: request.outsideOfCall, stub: stub?.number), size: size) }
         }
         if let script { return .function { try await script.response(to: request, call: 1) } }
         guard let stub else { return try reaction(toUnmatched: request) }

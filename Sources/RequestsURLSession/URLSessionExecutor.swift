@@ -78,8 +78,10 @@ public struct URLSessionExecutor: RequestExecutor {
             // Read before the body is stored, so that a reset during that time cancels the call.
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
-            return try await perform(
+            var response = try await perform(
                 sessions.exchange(request, upload, since: generation, configuring: configure))
+            response.request = request
+            return response
         } catch {
             throw error.adding(request: request)
         }

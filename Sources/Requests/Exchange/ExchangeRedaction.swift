@@ -22,24 +22,23 @@ package struct ExchangeRedaction: Sendable {
 
     /// Creates the redaction of an exchange.
     ///
-    /// It finds the secrets that later middleware has added to the request if its values were collected; see
-    /// ``PreparedRequest/collectSeenValues()``.
-    ///
     /// - Parameters:
     ///   - request: The request; nil if there is none.
     ///   - names: The names of secrets.
-    ///   - credentials: Further fields, which are secrets whatever their names are.
+    ///   - sent: The request as it was sent, with the fields of all middleware; nil if it is not known.
+    ///   - secretsOfExecutor: The secret fields that the executor has added to it.
     ///   - response: The response, whose cookies and URLs can contain secrets; nil if it was not received.
     ///   - body: The body of the response.
     package init(
-        _ request: PreparedRequest?, _ names: Redaction = .standard, with credentials: Set<Field> = [],
-        response: ResponseHead? = nil, body: Data? = nil
+        _ request: PreparedRequest?, _ names: Redaction = .standard, sent: PreparedRequest? = nil,
+        secretsOfExecutor: [Field] = [], response: ResponseHead? = nil, body: Data? = nil
     ) {
         self.names = names
-        fieldNames = request?.redirectPolicy.sensitiveFields ?? []
-        hidesBodies = request?.hasSecretBodies ?? false
-        var secrets = credentials.flatMap(CredentialText.secrets)
-        if let request { secrets += names.secrets(of: request) }
+        let requests = [request, sent].compactMap(\.self)
+        fieldNames = requests.reduce(into: []) { $0.formUnion($1.redirectPolicy.sensitiveFields) }
+        hidesBodies = requests.contains { $0.hasSecretBodies }
+        var secrets = secretsOfExecutor.flatMap(CredentialText.secrets)
+        for request in requests { secrets += names.secrets(of: request) }
         if let response {
             secrets += names.secrets(ofSetCookie: response.header)
             if let body { secrets += names.secrets(ofBody: body, response.header) }
@@ -142,13 +141,13 @@ extension Redaction {
     /// The maximum number of bytes of a body whose secret values are searched for in other text.
     private static let searchedBody = 16 << 10
 
-    /// Returns the secrets of a request, and of all forms in which middleware sent it if they were collected.
+    /// Returns the secrets of a request.
     fileprivate func secrets(of request: PreparedRequest) -> [String] {
         let fieldNames = request.redirectPolicy.sensitiveFields
-        let fields = Array(request.header) + (request.seenValues?.fields ?? [])
+        let fields = request.header
         var secrets = fields.filter { isSecret($0.name) || fieldNames.contains($0.name) }
             .flatMap(CredentialText.secrets)
-        secrets += self.secrets(of: request.target) + (request.seenValues?.queries ?? []).flatMap(secrets(ofQuery:))
+        secrets += self.secrets(of: request.target)
         secrets += fields.flatMap(self.secrets(ofURLIn:))
         if case .bytes(let data) = request.body { secrets += self.secrets(ofBody: data, request.header) }
         return secrets + (request.secretsOfBodies ?? [])

@@ -21,11 +21,6 @@ extension PreparedRequest {
         let api: (any Sendable)?
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
-        /// Receives the values of each changed form of the request; nil if no middleware before it needs them.
-        var seenValues: SeenValues?
-        /// The late fields of the earlier form to which those of this form belong; nil if none are recorded.
-        var earlierLateFields: LateFields?
-
         /// Creates parts with the values that most requests set; setting them later would release the default values.
         @inline(__always)
         init(

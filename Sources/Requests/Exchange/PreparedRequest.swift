@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A request as it will be sent: all its values are decided, and nothing has been performed.
 ///
 /// `Client.preparedRequest(for:)` returns one for tests that inspect requests. Middleware changes it, and executors
@@ -7,134 +5,44 @@ import Synchronization
 public struct PreparedRequest: Sendable {
     // One reference, because a request is passed through many stages and rarely changed (decision 0015).
     private var box: Box
-    /// Whether the body is streamed although the parts specify that it is collected.
-    private var isStreamed = false
-    /// Whether the fields of later forms are recorded; only for the value that middleware passes on, not for another
-    /// one with the same parts.
-    private var recordsLateFields = false
 
-    private final class Box: @unchecked Sendable {  // changed only while it is created, before it is shared
-        // Checking exclusive access costs time, and a box that is not shared cannot be accessed twice.
-        @exclusivity(unchecked) var parts: Parts
-        /// Whether the parts have been validated.
-        let isChecked = Atomic(false)
-        /// Whether a call performs the request and follows redirects.
-        let isPartOfCall: Atomic<Bool>
-        /// The retained late fields of a form that records them; nil until a later form is made or the executor records
-        /// a field.
-        ///
-        /// An `AtomicLazyReference` costs 300 instructions for each change, because its functions are not specialized.
-        private let lateReference = Atomic<Unmanaged<LateFields>?>(nil)
+    /// Whether a call performs the request and follows redirects, so that the body of a redirect cannot fail it
+    /// (decision 0021).
+    ///
+    /// The call sets it for its executor; a request that leaves the call, as in an error, does not have it.
+    package var isPartOfCall = false
 
-        // Inlined, so that the parts are created in the box.
-        @inline(__always)
-        init(_ parts: consuming Parts, isPartOfCall: Bool = false) {
+    private final class Box: Sendable {
+        let parts: Parts
+
+        init(_ parts: consuming Parts) {
             self.parts = parts
-            self.isPartOfCall = Atomic(isPartOfCall)
-        }
-
-        /// Copies the parts directly, because a copy that is passed as a parameter would be a second one.
-        init(copying other: Box) {
-            parts = other.parts
-            isPartOfCall = Atomic(other.isPartOfCall.load(ordering: .relaxed))
-        }
-
-        deinit { lateReference.load(ordering: .acquiring)?.release() }
-
-        var lateFields: LateFields? { lateReference.load(ordering: .acquiring)?.takeUnretainedValue() }
-
-        /// Returns the late fields that a form that is made now belongs to, created if necessary; nil if none are
-        /// recorded.
-        func lateFields(ofRecorded isRecorded: Bool) -> LateFields? {
-            guard isRecorded else { return parts.earlierLateFields }
-            if let lateFields { return lateFields }
-            let fields = LateFields(of: parts.header, within: parts.earlierLateFields)
-            let reference = Unmanaged.passRetained(fields)
-            let (isStored, stored) = lateReference.compareExchange(
-                expected: nil, desired: reference, ordering: .acquiringAndReleasing)
-            if isStored { return fields }
-            reference.release()
-            return stored?.takeUnretainedValue()
-        }
-
-        /// Records the values of this form, which was made from `former`, for the middleware that needs them.
-        func record(changing former: Box, isRecorded: Bool) {
-            parts.seenValues?.add(parts.header, parts.target)
-            guard let fields = former.lateFields(ofRecorded: isRecorded) else { return }
-            parts.earlierLateFields = fields
-            if !parts.header.isEmpty { fields.add(parts.header) }
         }
     }
 
-    init(_ parts: Parts) {
-        parts.seenValues?.add(parts.header, parts.target)
+    init(_ parts: consuming Parts) {
         box = Box(parts)
     }
 
-    /// Creates a request with `parts`, after `build` has set the remaining ones in place (decision 0015).
-    @inline(__always)  // so that the parts are created in their box
+    /// Creates a request with `parts`, after `build` has set the remaining ones.
     init(
         _ parts: consuming Parts, _ build: (inout Parts) throws(RequestError) -> Void
     ) throws(RequestError) {
-        // A local reference: a change of the parts through `self.box` would count it.
-        let box = Box(parts)
-        try build(&box.parts)
-        self.box = box
-    }
-
-    /// Whether this request has been validated in its present form.
-    var isChecked: Bool {
-        get { box.isChecked.load(ordering: .relaxed) }
-        nonmutating set { box.isChecked.store(newValue, ordering: .relaxed) }
-    }
-
-    /// Whether a call performs this request and follows redirects, so that the body of a redirect cannot fail it
-    /// (decision 0021).
-    ///
-    /// Copies that middleware makes keep the value. It is false for a request that is passed directly to an executor.
-    var isPartOfCall: Bool {
-        get { box.isPartOfCall.load(ordering: .relaxed) }
-        nonmutating set { box.isPartOfCall.store(newValue, ordering: .relaxed) }
+        try build(&parts)
+        self.init(parts)
     }
 
     /// All parts; setting them makes one copy of the request, however many of them change.
     var parts: Parts {
-        get {
-            guard isStreamed else { return box.parts }
-            var parts = box.parts
-            parts.delivery = .streamed
-            return parts
-        }
-        set {
-            isStreamed = false
-            let copy = Box(newValue, isPartOfCall: isPartOfCall)
-            replaceBox(with: copy)
-        }
+        get { box.parts }
+        set { box = Box(newValue) }
     }
 
-    /// Replaces the parts by those of a later form.
-    private mutating func replaceBox(with copy: Box) {
-        copy.record(changing: box, isRecorded: recordsLateFields)
-        box = copy
-        recordsLateFields = false
-    }
-
-    var seenValues: SeenValues? { box.parts.seenValues }
-
-    /// The names of the fields of later forms of this request; nil if none are recorded.
-    var lateFields: LateFields? { recordsLateFields ? box.lateFields : nil }
-
-    /// Records a field that is not part of the request as one of a later form.
-    func recordLate(_ field: Field) { box.lateFields(ofRecorded: recordsLateFields)?.add([field]) }
-
-    /// The same request, which records the names of the fields that later middleware adds to it, or whose values it
-    /// changes.
-    ///
-    /// Its parts are not copied.
-    package var recordingLateFields: PreparedRequest {
-        var recording = self
-        recording.recordsLateFields = true
-        return recording
+    /// The same request outside of the call that performs it.
+    package var outsideOfCall: PreparedRequest {
+        var request = self
+        request.isPartOfCall = false
+        return request
     }
 
     /// Whether middleware before this executor handles a response with status 401 itself (PM-92).
@@ -159,15 +67,13 @@ public struct PreparedRequest: Sendable {
     package var api: (any Sendable)? { box.parts.api }
 
     /// Whether both are copies of one request that was not changed since, which is faster than comparing them.
-    package func isSame(as other: PreparedRequest) -> Bool { box === other.box && isStreamed == other.isStreamed }
+    package func isSame(as other: PreparedRequest) -> Bool { box === other.box }
 
-    /// Changes the parts of a copy in place, because moving them takes longer than most changes.
+    /// Changes the parts of a copy.
     mutating func change(_ body: (inout Parts) -> Void) {
-        let copy = Box(copying: box)
-        if isStreamed { copy.parts.delivery = .streamed }
-        isStreamed = false
-        body(&copy.parts)
-        replaceBox(with: copy)
+        var parts = box.parts
+        body(&parts)
+        box = Box(parts)
     }
 
     /// The request method.
@@ -227,18 +133,8 @@ public struct PreparedRequest: Sendable {
 
     /// The form in which the response body is delivered.
     public var delivery: ResponseBody.Delivery {
-        get { isStreamed ? .streamed : box.parts.delivery }
+        get { box.parts.delivery }
         set { change { $0.delivery = newValue } }
-    }
-
-    /// The same request with a stream in place of a body that is collected in memory; nil if the body is not collected.
-    ///
-    /// This takes less time than setting ``delivery``, which copies all parts.
-    package var streamingCollectedBody: PreparedRequest? {
-        guard case .collected = delivery else { return nil }
-        var streamed = self
-        streamed.isStreamed = true
-        return streamed
     }
 
     /// The time limits of the exchange.
@@ -340,10 +236,10 @@ public struct PreparedRequest: Sendable {
 
     /// Creates a request that a server has received: its response is streamed to the client, without time limits.
     package init(receivedWith method: HTTPMethod, target: TargetURI, header: Header, body: RequestBody) {
-        box = Box(
-            Parts(
-                method: method, target: target, header: header, delivery: .streamed, settings: .withoutTimeouts))
-        box.parts.body = body
+        var parts = Parts(
+            method: method, target: target, header: header, delivery: .streamed, settings: .withoutTimeouts)
+        parts.body = body
+        self.init(parts)
     }
 
     /// Creates a request for `url`, with defaults for all other properties.

@@ -12,12 +12,40 @@ public struct RawResponse: Sendable {
     /// The measurements of the exchange.
     public var metrics: Metrics
 
+    /// The request as the last executor received it, with the fields of all middleware; nil if nothing was sent, as for
+    /// a cached response.
+    ///
+    /// An executor sets it. Around an executor that does not, and for middleware that returns a response of its own,
+    /// the chain of middleware and the call set it.
+    public var request: PreparedRequest? {
+        get { sentRequest }
+        set { sentRequest = newValue?.outsideOfCall }
+    }
+
+    private var sentRequest: PreparedRequest?
+
+    /// The secret fields that the executor has added itself, such as the credentials for a proxy.
+    ///
+    /// The server may repeat them, so texts about the response do not contain them.
+    package var secretsOfExecutor: [Field] = []
+
     /// Creates a response from its parts.
-    public init(head: ResponseHead, body: ResponseBody, trailers: Header = .empty, metrics: Metrics = Metrics()) {
+    ///
+    /// - Parameters:
+    ///   - head: The status, the header and the target.
+    ///   - body: The body.
+    ///   - trailers: The trailer fields.
+    ///   - metrics: The measurements of the exchange.
+    ///   - request: The request as it was sent; nil if it is unknown, or nothing was sent.
+    public init(
+        head: ResponseHead, body: ResponseBody, trailers: Header = .empty, metrics: Metrics = Metrics(),
+        request: PreparedRequest? = nil
+    ) {
         self.head = head
         self.body = body
         self.trailers = trailers
         self.metrics = metrics
+        sentRequest = request?.outsideOfCall
     }
 
     /// The status of the head.
@@ -135,7 +163,6 @@ public struct RawResponse: Sendable {
             var contentEncoding: String?
             var restartReason: String?
             var retries: [Retry] = []
-            var sentCredentials = SentCredentials()
         }
 
         private var extraValues: ExtraValues {
@@ -171,12 +198,6 @@ public struct RawResponse: Sendable {
 
         /// The number of ``retries``, determined without copying them.
         var retryCount: Int { extras == nil ? 0 : extraValues.retries.count }
-
-        /// The fields that middleware has added to the request, if the response is an error that can repeat them.
-        var sentCredentials: SentCredentials {
-            get { extras == nil ? SentCredentials() : extraValues.sentCredentials }
-            set { extraValues.sentCredentials = newValue }
-        }
 
         /// Creates metrics without durations.
         public init(transmissions: Int = 1, isReusedConnection: Bool = false) {

@@ -15,7 +15,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
 
     /// The redaction of everything in this error, also of what the server repeats.
     package var redaction: ExchangeRedaction {
-        ExchangeRedaction(request, with: sentCredentials.fields, response: response, body: body)
+        ExchangeRedaction(request, secretsOfExecutor: secretsOfExecutor, response: response, body: body)
     }
 
     /// The ``description`` and further details, one on each line, without secrets.

@@ -23,7 +23,9 @@ public struct RequestError: Error {
     ) {
         self.reason = reason
         evidence = Evidence(
-            Values(detail: detail, underlying: underlying, request: request, response: response, body: body))
+            Values(
+                detail: detail, underlying: underlying, request: request?.outsideOfCall, response: response, body: body)
+        )
     }
 
     /// The value or the cause in one line; nil if the reason says everything.
@@ -90,7 +92,7 @@ extension RequestError {
         var isPermanent = false
         var tls: TLSConfiguration.Negotiation?
         var report: String?
-        var sentCredentials = SentCredentials()
+        var secretsOfExecutor: [Field] = []
     }
 
     /// The shared storage of the values, which are copied when one is added.
@@ -124,7 +126,7 @@ extension RequestError {
         request: PreparedRequest? = nil, response: ResponseHead? = nil, body: Data? = nil, attempts: Int? = nil
     ) -> RequestError {
         changing { values in
-            values.request = values.request ?? request
+            values.request = values.request ?? request?.outsideOfCall
             values.response = values.response ?? response
             values.body = values.body ?? body
             values.attempts = attempts ?? values.attempts
@@ -141,12 +143,21 @@ extension RequestError {
         changing { $0.detail = $0.detail.map { "\(place): \($0)" } ?? place }
     }
 
-    /// The fields that middleware has added to the request, and that the response can repeat.
-    var sentCredentials: SentCredentials { evidence.values.sentCredentials }
+    /// The secret fields that the executor has added to the request itself, and that the response can repeat.
+    package var secretsOfExecutor: [Field] { evidence.values.secretsOfExecutor }
 
-    /// Returns this error with the fields that middleware has added to the request.
-    func adding(_ credentials: SentCredentials) -> RequestError {
-        credentials.fields.isEmpty ? self : changing { $0.sentCredentials = credentials }
+    /// Returns this error with the secret fields that the executor has added to the request itself.
+    package func adding(secretsOfExecutor secrets: [Field]) -> RequestError {
+        secrets.isEmpty ? self : changing { $0.secretsOfExecutor = secrets }
+    }
+
+    /// Returns this error of a call, with `response` and the request that it responds to, which is `request` if it is
+    /// unknown.
+    func adding(_ response: RawResponse, to request: PreparedRequest, attempts: Int) -> RequestError {
+        adding(
+            request: response.request ?? request, response: response.head, body: response.collectedBody,
+            attempts: attempts
+        ).adding(secretsOfExecutor: response.secretsOfExecutor)
     }
 
     /// Returns this error of a request that was repeated; `retries` precede those that the error has.

@@ -214,16 +214,10 @@ extension PreparedRequest {
         return length.map { .length($0) } ?? .chunked
     }
 
-    /// Validates everything that would be sent; a valid request is validated only once.
+    /// Validates everything that would be sent.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` and the request.
     package func validate() throws(RequestError) {
-        if isChecked { return }
-        try check()
-        isChecked = true
-    }
-
-    private func check() throws(RequestError) {
         if method != .get {
             guard method.isValid else {
                 throw invalid(.invalidMethod, detail: ErrorText.quoted(method.rawValue, limit: ErrorText.peerTextLimit))

@@ -17,8 +17,15 @@ public enum ResponseBody: Sendable {
 /// the stream ends when both have ended, and releasing it also ends the request.
 public final class ResponseStream: Sendable {
     private let source: any ResponseBody.Source
-    /// The evidence for errors, set when a call has accepted the response.
-    private let context = Lock<(request: PreparedRequest, response: ResponseHead, attempts: Int)?>(nil)
+    /// The evidence for errors, set when a call has accepted the response, and released at the end of the body.
+    private let context = Lock<Context?>(nil)
+
+    private struct Context {
+        let request: PreparedRequest
+        let response: ResponseHead
+        let attempts: Int
+        let secretsOfExecutor: [Field]
+    }
 
     /// The total length in bytes; nil if the header does not specify it.
     public let length: Int?
@@ -46,7 +53,10 @@ public final class ResponseStream: Sendable {
     ///   well.
     public func next() async throws(RequestError) -> Data? {
         do throws(RequestError) {
-            return try await source.next()
+            let chunk = try await source.next()
+            // A stream that is kept after its end must not keep the body of its request.
+            if chunk == nil { context.withLock { $0 = nil } }
+            return chunk
         } catch {
             throw failure(error)
         }
@@ -76,14 +86,18 @@ public final class ResponseStream: Sendable {
     }
 
     /// Sets the request and the response that errors of this stream contain.
-    func setContext(request: PreparedRequest, response: ResponseHead, attempts: Int) {
-        context.withLock { $0 = (request, response, attempts) }
+    func setContext(_ response: RawResponse, to request: PreparedRequest, attempts: Int) {
+        let context = Context(
+            request: response.request ?? request.outsideOfCall, response: response.head, attempts: attempts,
+            secretsOfExecutor: response.secretsOfExecutor)
+        self.context.withLock { $0 = context }
     }
 
     /// Returns `error` with the request and the response of the call, if they are known.
     func failure(_ error: RequestError) -> RequestError {
         guard let context = context.withLock({ $0 }) else { return error }
         return error.adding(request: context.request, response: context.response, attempts: context.attempts)
+            .adding(secretsOfExecutor: context.secretsOfExecutor)
     }
 
     /// Returns the error of a body of more than `limit` bytes.

@@ -24,7 +24,7 @@ struct AcceptedResponse: Sendable {
         }
         // An error while the stream is read then has the request and the response too.
         if case .stream(let stream) = response.body {
-            stream.setContext(request: call.request, response: response.head, attempts: call.attempts)
+            stream.setContext(response, to: call.request, attempts: call.attempts)
         }
         self.response = response
         self.call = call
@@ -42,10 +42,8 @@ struct AcceptedResponse: Sendable {
     /// Returns the error of a response that could not be decoded as `type` because of `error`.
     @usableFromInline
     func failure(decoding type: Any.Type, _ error: any Error) -> RequestError {
-        RequestError(wrapping: error, as: .decodingFailed).decoding(type).adding(
-            request: call.request, response: response.head, body: response.collectedBody,
-            attempts: call.attempts
-        ).adding(response.metrics.sentCredentials)
+        RequestError(wrapping: error, as: .decodingFailed).decoding(type)
+            .adding(response, to: call.request, attempts: call.attempts)
     }
 }
 
@@ -53,9 +51,8 @@ extension CallState {
     /// Returns the error of the last response of the call, which the validator rejected with `error`.
     @inline(never)
     fileprivate func failure(_ error: RequestError, rejecting response: RawResponse) -> RequestError {
-        error.ofCondition(in: request, response.head).adding(
-            request: request, response: response.head, body: response.collectedBody, attempts: attempts
-        ).adding(retries: retries + response.metrics.retries).adding(response.metrics.sentCredentials)
+        error.ofCondition(in: request, response.head).adding(response, to: request, attempts: attempts)
+            .adding(retries: retries + response.metrics.retries)
     }
 }
 

@@ -86,11 +86,12 @@ extension PreparedRequest {
     /// Performs an exchange through asynchronous middleware, in a task on the calling thread.
     @inline(never)  // keeps the task out of the path of most calls
     private func response(from interception: Interception) throws(RequestError) -> RawResponse {
+        let next = interception.next(for: self)
         let result = CallingThread.response(
-            to: self, from: interception.next(for: self), by: interception.function,
+            to: self, from: next, by: interception.function,
             limits: timeLeft.map(BlockingCallTimeLimits.init(after:)))
         guard let result else { throw .abandoned }
-        return try result.get()
+        return next.completing(try result.get())
     }
 
     /// The time until the deadline; nil when there is none.

@@ -65,7 +65,7 @@ extension PreparedRequest {
         do throws(RequestError) {
             if let remaining { return try await remaining() }
             try checkTimeBeforeSending()
-            return try await executor.execute(self)
+            return try await executor.sending(self)
         } catch {
             throw error.adding(request: self)
         }
@@ -93,7 +93,7 @@ extension CallState {
                     response = try await remaining()
                 } else {
                     try call.request.checkTimeBeforeSending()
-                    response = try await executor.execute(call.request)
+                    response = try await executor.sending(call.request)
                 }
             } catch {
                 try call.receive(error)

@@ -51,12 +51,10 @@ package struct CallState {
     ///
     /// A total limit becomes a deadline here, once.
     package init(_ request: PreparedRequest, now: @autoclosure () -> Deadline) {
-        // Sets a flag in the shared storage instead of a copy, because most calls are not redirected (decision 0021).
-        request.isPartOfCall = true
-        let total = request.timeouts.total
-        // The last use of the parameter, so the request is moved.
         self.request = request
-        if let total { self.request.limit = self.request.limit.orEarlier(now().advanced(by: total)) }
+        self.request.isPartOfCall = true
+        guard let total = request.timeouts.total else { return }
+        self.request.limit = request.limit.orEarlier(now().advanced(by: total))
     }
 
     /// Whether there are ``retries``, determined without copying them.
@@ -76,16 +74,14 @@ package struct CallState {
             }
             next = following
         } catch {
-            throw error.adding(
-                request: request, response: response.head, body: response.collectedBody, attempts: attempts
-            ).adding(retries: retries + response.metrics.retries)
+            throw error.adding(response, to: request, attempts: attempts)
+                .adding(retries: retries + response.metrics.retries)
         }
         guard history.count < request.redirectPolicy.limit else {
             throw RequestError(
                 .unexpectedRedirect,
-                detail: "more than \(request.redirectPolicy.limit) redirects; see RedirectPolicy.limit",
-                request: request, response: response.head, body: response.collectedBody
-            ).adding(attempts: attempts).adding(retries: retries + response.metrics.retries)
+                detail: "more than \(request.redirectPolicy.limit) redirects; see RedirectPolicy.limit"
+            ).adding(response, to: request, attempts: attempts).adding(retries: retries + response.metrics.retries)
         }
         history.append(response.head)
         attempts += 1
@@ -124,7 +120,7 @@ package struct CallState {
         attempts += error.retries.count
         let error = error.adding(request: request, attempts: attempts).adding(retries: retries)
         guard error.isBodyFailure, let head = error.response, request.drain(of: head) != nil else { throw error }
-        let response = RawResponse(head: head, body: .bytes(error.body ?? Data()))
+        let response = RawResponse(head: head, body: .bytes(error.body ?? Data()), request: error.request)
         guard try receive(response) == .execute else { throw error }
     }
 }

@@ -16,8 +16,8 @@ final class Interception: Sendable {
     }
 
     /// Returns the executor that the function receives with `request`.
-    func next(for request: PreparedRequest) -> any RequestExecutor {
-        request.hasLeftOrigin ? next.guardingSecrets(of: request) : next
+    func next(for request: PreparedRequest) -> NextExecutor {
+        NextExecutor(next, for: request)
     }
 
     /// Returns the result of `function`.
@@ -34,10 +34,17 @@ final class Interception: Sendable {
 
 /// An executor with middleware.
 protocol InterceptingExecutor {
+    /// The middleware, the outermost first.
+    var middlewareOfChain: [any Middleware] { get }
+
     /// The middleware and the executor behind it; nil for staged middleware, which suspends in rare cases only.
     var interception: Interception? { get }
 }
 
 extension Intercepted: InterceptingExecutor {
+    var middlewareOfChain: [any Middleware] {
+        [middleware] + ((base as? any InterceptingExecutor)?.middlewareOfChain ?? [])
+    }
+
     var interception: Interception? { parts.interception }
 }

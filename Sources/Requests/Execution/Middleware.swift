@@ -83,12 +83,9 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
     /// Passes `request` to the middleware.
     @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        // Few calls leave their origin; the others pass on the executor itself.
-        guard !request.hasLeftOrigin else {
-            return try await parts.middleware.intercept(request, next: parts.base.guardingSecrets(of: request))
-        }
-        if parts.isStaged { return try await parts.stage.execute(request) }
-        return try await parts.middleware.intercept(request, next: parts.next)
+        if parts.isStaged, !request.hasLeftOrigin { return try await parts.stage.execute(request) }
+        let next = NextExecutor(parts.next, for: request)
+        return next.completing(try await parts.middleware.intercept(request, next: next))
     }
 
     /// The traits that the middleware makes of those of the executor.

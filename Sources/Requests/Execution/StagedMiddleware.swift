@@ -150,9 +150,9 @@ final class Stage: Sendable {
         do throws(RequestError) {
             // Two calls, because one variable for both requests would copy the unchanged one.
             if let sent = kept.sent {
-                response = try await next.base.execute(sent)
+                response = try await next.base.sending(sent)
             } else {
-                response = try await next.base.execute(request)
+                response = try await next.base.sending(request)
             }
         } catch {
             return try middleware.fail(error, request, kept)

@@ -15,12 +15,17 @@ public struct TypedResponse<Resource> {
     /// The heads of the redirects that were followed, in order.
     public let history: [ResponseHead]
 
+    /// The method, the target and the header of the last request as it was sent; nil if nothing was sent, as for a
+    /// cached response.
+    public let request: RequestHead?
+
     @usableFromInline
     init(value: Resource, response: RawResponse, history: [ResponseHead]) {
         self.value = value
         head = response.head
         trailers = response.trailers
         metrics = response.metrics
+        request = response.request.map(RequestHead.init)
         self.history = history
     }
 

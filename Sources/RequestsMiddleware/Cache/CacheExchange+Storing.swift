@@ -123,7 +123,7 @@ extension CacheExchange {
             let names = VariantList.names(in: response.header)
         else { return false }
         let store = settings.store
-        let needsList = !names.isEmpty || request.hasCredentials
+        let needsList = !names.isEmpty || fields.contains(.credentials)
         let generation = needsList ? settings.invalidations.beginList(for: key) : nil
         defer { if needsList { settings.invalidations.endList(for: key) } }
         let current = await store.entry(for: key)
@@ -145,7 +145,7 @@ extension CacheExchange {
             await store.store(current, for: key.variantWithoutFields(updated.generation))
         }
         updated.insert(names)
-        let variant = key.variant(updated.generation, names, of: request)
+        let variant = key.variant(updated.generation, names, of: self)
         if case .response(let newer)? = await store.entry(for: variant)?.content,
             newer.responseTime > response.responseTime
         {
@@ -180,9 +180,18 @@ extension CacheExchange {
     }
 }
 
-// MARK: Invalidation
+// MARK: Other requests
 
 extension CacheExchange {
+    /// Forwards a GET or HEAD request that the cache does not handle.
+    func bypass(_ next: any RequestExecutor) async throws(RequestError) -> RawResponse {
+        guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(.bypass)) }
+        var response = try await next.execute(request)
+        response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
+            forwardReason: .bypass, forwardedStatus: response.status)
+        return response
+    }
+
     /// Forwards a request with a method other than GET and HEAD, and makes stored responses invalid (RFC 9111 §4.4).
     func forwardUnsafe(_ next: any RequestExecutor) async throws(RequestError) -> RawResponse {
         guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(.method)) }

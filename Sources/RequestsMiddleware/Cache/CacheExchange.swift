@@ -1,7 +1,5 @@
 /// One request that passes through a cache.
-///
-/// It is one reference, because it is passed on several times (decision 0049).
-final class CacheExchange: @unchecked Sendable {  // only the call itself uses the variable
+final class CacheExchange: Sendable {
     typealias ForwardReason = RawResponse.Metrics.CacheStatus.ForwardReason
 
     /// A stored response and its key.
@@ -22,14 +20,15 @@ final class CacheExchange: @unchecked Sendable {  // only the call itself uses t
     let conditions: CacheConditions
     /// The kinds of fields that the request has.
     let fields: CacheFields
-    /// The forwarding, set by `begin()` for the end of the request; only the call itself uses it.
-    private(set) var forwarding: CacheForwarding?
+    /// The users whose credentials middleware behind the cache adds; empty if they are those of every request.
+    let caller: String
 
-    init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String) {
+    init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String, from caller: String) {
         self.request = request
         self.settings = settings
+        self.caller = caller
         key = Caching.Key(request, in: prefix)
-        fields = CacheFields(request)
+        fields = caller.isEmpty ? CacheFields(request) : CacheFields(request).union(.credentials)
         let hasDirectives = fields.contains(.directives)
         conditions = CacheConditions(policy: request.cachePolicy, header: hasDirectives ? request.header : nil)
     }
@@ -38,6 +37,7 @@ final class CacheExchange: @unchecked Sendable {  // only the call itself uses t
     private init(validating other: CacheExchange, with request: PreparedRequest) {
         self.request = request
         settings = other.settings
+        caller = other.caller
         key = other.key
         conditions = other.conditions
         fields = other.fields.subtracting([.range, .precondition])
@@ -54,41 +54,6 @@ final class CacheExchange: @unchecked Sendable {  // only the call itself uses t
     var hasPrecondition: Bool { fields.contains(.precondition) }
 
     var hasRange: Bool { fields.contains(.range) }
-
-    /// Returns a stored response, or begins to forward the request, without a suspension.
-    func begin() throws(RequestError) -> StageBeginning {
-        try checkRequest()
-        if conditions.ignoresStored { return try begin(.request, in: nil) }
-        let endings = settings.flights.endings
-        switch lookupInMemory() {
-        case nil: return .mustSuspend
-        case .found(let found)?:
-            let now = settings.time
-            guard found.response.freshness.use(for: conditions, at: now) == .respond,
-                let response = stored(found.response, at: now)
-            else { return .mustSuspend }
-            return .response(try deliver(response))
-        case .missing(let reason)?:
-            guard canShare, !conditions.forbidsForwarding else { return try begin(reason, in: nil) }
-            guard let place = settings.flights.lead(CacheFlights.Key(self)) else { return .mustSuspend }
-            // Another request may have ended since the lookup, and its response may be stored.
-            guard settings.flights.endings == endings else {
-                settings.flights.end(self, in: place, .abandoned)
-                return .mustSuspend
-            }
-            return try begin(reason, in: place)
-        }
-    }
-
-    /// Begins to forward the request, which identical ones wait for if it has a place among the requests in progress.
-    private func begin(
-        _ reason: ForwardReason, in place: CacheFlights.Place?
-    ) throws(RequestError) -> StageBeginning {
-        guard !conditions.forbidsForwarding else { return .response(try deliver(gatewayTimeout(reason))) }
-        forwarding = beginForwarding(reason, nil, in: place)
-        // Vary may name fields that middleware behind the cache adds or changes.
-        return .passed(KeptValues(sending: request.recordingLateFields, self))
-    }
 
     private func checkRequest() throws(RequestError) {
         try request.validate()
@@ -132,21 +97,13 @@ final class CacheExchange: @unchecked Sendable {  // only the call itself uses t
         case .response(let response): return only(response)
         case .variants(let list):
             for names in list.names {
-                let variant = key.variant(list.generation, names, of: request)
+                let variant = key.variant(list.generation, names, of: self)
                 if case .response(let response)? = await self.entry(for: variant)?.content {
                     return .found(Found(response: response, key: variant))
                 }
             }
             return .missing(.varyMiss)
         }
-    }
-
-    /// Returns the result of ``lookup()`` if the store is in memory and has at most one response for the URI.
-    private func lookupInMemory() -> Lookup? {
-        guard let memory = settings.memory else { return nil }
-        guard let entry = memory.availableEntry(for: key) else { return .missing(.uriMiss) }
-        guard case .response(let response) = entry.content else { return nil }
-        return only(response)
     }
 
     /// Returns the lookup of the only response for the URI.
@@ -182,7 +139,7 @@ extension CacheExchange {
         guard canShare, !conditions.forbidsForwarding else { return try await forward(reason, found, next) }
         let flight = CacheFlights.Key(self)
         while true {
-            // Without a suspension for most requests.
+            // Without a wait, which a deadline makes expensive, for most requests.
             let start: CacheFlights.Start
             if let place = settings.flights.lead(flight) {
                 start = .leading(place)
@@ -237,8 +194,6 @@ extension CacheExchange {
         let validators = found.map(validators) ?? []
         var sent = request
         if !validators.isEmpty { sent.header.add(validators) }
-        // As in the staged forwarding, for Vary.
-        sent = sent.recordingLateFields
         let validated = found.map { CacheForwarding.Validated($0, isConditional: !validators.isEmpty) }
         let forwarding = beginForwarding(reason, validated)
         var response: RawResponse

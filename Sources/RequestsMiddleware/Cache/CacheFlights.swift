@@ -22,7 +22,7 @@ final class CacheFlights: Sendable {
     }
 
     /// A request, which is equal to others with the same URI, the same fields except those of spans, the same userinfo,
-    /// and the same use of cookies.
+    /// the same use of cookies and the same caller.
     struct Key: Hashable, Sendable {
         private let exchange: CacheExchange
         /// The hash, computed once.
@@ -170,7 +170,7 @@ extension CacheExchange {
     fileprivate func isIdentical(to other: CacheExchange) -> Bool {
         key == other.key && comparedHeader == other.comparedHeader
             && request.target.userinfo.hasSameBytes(as: other.request.target.userinfo)
-            && request.declinesCookies == other.request.declinesCookies
+            && request.declinesCookies == other.request.declinesCookies && caller == other.caller
     }
 
     private var comparedHeader: Header {

@@ -5,8 +5,6 @@ struct CacheForwarding: Sendable {
     let reason: CacheExchange.ForwardReason
     /// The stored response that is validated; nil for none.
     let validated: Validated?
-    /// The place among the requests in progress, if identical requests wait for this one.
-    let place: CacheFlights.Place?
     /// The time of the request in seconds since 1970.
     let requestTime: Double
     /// The number of invalidations before the request was sent.
@@ -31,13 +29,12 @@ extension CacheExchange {
     /// - Parameters:
     ///   - reason: The reason.
     ///   - validated: The stored response that is validated; nil for none.
-    ///   - place: The place among the requests in progress, if identical requests wait for this one.
     /// - Returns: The forwarding.
     func beginForwarding(
-        _ reason: ForwardReason, _ validated: CacheForwarding.Validated?, in place: CacheFlights.Place? = nil
+        _ reason: ForwardReason, _ validated: CacheForwarding.Validated?
     ) -> CacheForwarding {
         CacheForwarding(
-            reason: reason, validated: validated, place: place, requestTime: settings.time,
+            reason: reason, validated: validated, requestTime: settings.time,
             invalidations: settings.invalidations.count)
     }
 
@@ -64,7 +61,8 @@ extension CacheExchange {
         let (reason, found) = (forwarding.reason, forwarding.validated?.found)
         let forwarded = ForwardedExchange(
             requestTime: forwarding.requestTime, responseTime: settings.time, invalidations: forwarding.invalidations,
-            sent: sent, addsCredentials: next.traits.contains(.addsCredentials))
+            header: sent.header, sentHeader: response.request?.header ?? sent.header,
+            fieldsOfExecutor: response.secretsOfExecutor, addsCredentials: next.traits.contains(.addsCredentials))
         if response.status == 304, let found, forwarding.validated?.isConditional == true {
             if found.response.isConfirmed(by: response.header) {
                 return try await confirmed(found, by: response, forwarded)
@@ -90,8 +88,12 @@ extension CacheExchange {
         let responseTime: Double
         /// The number of invalidations before the request was sent.
         let invalidations: Int
-        /// The request as the cache has forwarded it.
-        let sent: PreparedRequest
+        /// The header of the request as the cache has forwarded it.
+        let header: Header
+        /// The header of the request as it was sent.
+        let sentHeader: Header
+        /// The fields that the executor has added, such as credentials for a proxy.
+        let fieldsOfExecutor: [Field]
         /// Whether middleware behind the cache adds credentials.
         let addsCredentials: Bool
 
@@ -106,7 +108,9 @@ extension CacheExchange {
             }
             return names.contains { name in
                 if name == .acceptEncoding { return false }
-                return sent.hasLateField(name) || addsCredentials && name.isCredential && !sent.header.contains(name)
+                return sentHeader.values(of: name) != header.values(of: name)
+                    || fieldsOfExecutor.contains { $0.name == name }
+                    || addsCredentials && name.isCredential && !header.contains(name)
             }
         }
     }

@@ -55,16 +55,19 @@ extension Caching.Key {
     /// - Parameters:
     ///   - generation: The number of the list of variants.
     ///   - names: The folded names of the fields that Vary lists.
-    ///   - request: The request, whose credentials are part of the key as well.
+    ///   - exchange: The request, whose credentials are part of the key as well.
     /// - Returns: The key.
-    func variant(_ generation: UInt64, _ names: [String], of request: PreparedRequest) -> Caching.Key {
+    func variant(_ generation: UInt64, _ names: [String], of exchange: CacheExchange) -> Caching.Key {
+        let request = exchange.request
         var text = variantWithoutFields(generation).text
         for name in names {
             text += "\n\(name)"
             guard let value = request.header[Field.Name(name)] else { continue }
             text += ":\(Self.normalized(value))"
         }
-        return Caching.Key(text: text + request.credentialText)
+        text += request.credentialText
+        if !exchange.caller.isEmpty { text += "\n\n#\(exchange.caller)" }
+        return Caching.Key(text: text)
     }
 
     /// Returns the key of the response to requests without credentials that does not depend on fields.

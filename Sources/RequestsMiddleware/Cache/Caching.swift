@@ -105,11 +105,17 @@ public struct Caching: Middleware {
     ///
     /// - Throws: The ``/Requests/RequestError`` of `next`; `cancelled`, or `timedOut` if the deadline of the call has
     ///   passed, also for stored responses; `tooLarge` if a stored body is longer than the limit of the request.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
+        let partition = settings.partition.prefix(request)
+        let exchange = CacheExchange(request, settings, in: partition ?? "", from: next.caller(of: request))
+        guard request.method == .get || request.method == .head else { return try await exchange.forwardUnsafe(next) }
+        // The cookies of another store can be those of another user, and the cache does not see them.
+        guard partition != nil, !request.hasOwnCookies, exchange.isCacheable else {
+            return try await exchange.bypass(next)
+        }
+        return try await exchange.respond(next)
     }
 
     /// The number of validations in the background.
@@ -122,74 +128,6 @@ public struct Caching: Middleware {
     public func removeAll() async {
         settings.invalidations.invalidateAll()
         await settings.store.removeAll()
-    }
-}
-
-extension Caching: StagedMiddleware {
-    /// Responds from memory, or passes on a request for which no usable response is stored there.
-    ///
-    /// The kept object is the ``CacheExchange``, or nil if the cache does not handle the request.
-    package func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning {
-        // An unsafe method makes stored responses invalid, which suspends.
-        guard request.hasMethod(.get) || request.hasMethod(.head) else { return .mustSuspend }
-        let (exchange, isHandled) = exchange(for: request)
-        if isHandled { return try exchange.begin() }
-        guard !exchange.conditions.forbidsForwarding else {
-            return .response(try exchange.deliver(exchange.gatewayTimeout(.bypass)))
-        }
-        return .passed(KeptValues())
-    }
-
-    /// Returns the exchange of a GET or HEAD request, and whether the cache handles it.
-    private func exchange(for request: PreparedRequest) -> (CacheExchange, isHandled: Bool) {
-        let partition = settings.partition.prefix(request)
-        let exchange = CacheExchange(request, settings, in: partition ?? "")
-        // The cookies of another store can be those of another user, and the cache does not see them.
-        return (exchange, partition != nil && !request.hasOwnCookies && exchange.isCacheable)
-    }
-
-    package func interceptSuspending(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        let (exchange, isHandled) = exchange(for: request)
-        if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe(next) }
-        // The function of the partition may return nil now, although it returned a name in `begin(_:)`.
-        return try await isHandled ? exchange.respond(next) : perform(request, KeptValues(), with: next)
-    }
-
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        guard let exchange = kept.object as? CacheExchange, let forwarding = exchange.forwarding else {
-            response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
-                forwardReason: .bypass, forwardedStatus: response.head.status)
-            return true
-        }
-        guard exchange.end(forwarding, &response) else { return false }
-        if let place = forwarding.place { settings.flights.end(exchange, in: place, .ended) }
-        return true
-    }
-
-    package func complete(
-        _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: KeptValues, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        guard let exchange = kept.object as? CacheExchange, let forwarding = exchange.forwarding else {
-            return response
-        }
-        do throws(RequestError) {
-            let response = try await exchange.complete(forwarding, consume response, to: kept.sent ?? request, next)
-            if let place = forwarding.place { settings.flights.end(exchange, in: place, .ended) }
-            return response
-        } catch {
-            return try fail(error, request, kept)
-        }
-    }
-
-    package func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
-    ) throws(RequestError) -> RawResponse {
-        if let exchange = kept.object as? CacheExchange, let place = exchange.forwarding?.place {
-            settings.flights.end(exchange, in: place, CacheFlights.Outcome(error))
-        }
-        throw error
     }
 }
 

@@ -47,8 +47,7 @@ public struct CookieHandling: Middleware {
         guard let handling = handling(of: &sent) else { return try await next.execute(request) }
         sent.add(handling.provider?.cookies(for: request.target) ?? [])
         do throws(RequestError) {
-            var response = try await next.execute(sent)
-            response.keepCredentials(of: sent, addedTo: request)
+            let response = try await next.execute(sent)
             handling.store?.store(response.head)
             return response
         } catch {

@@ -65,48 +65,16 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     }
 }
 
-extension Authentication: InPlaceMiddleware {
+extension Authentication: AddsCredentials {
     /// Passes on all traits but ``/Requests/ExecutorTraits/streamsEncodedBodies``, and adds that credentials are added.
     public func traits(before next: ExecutorTraits) -> ExecutorTraits {
-        next.subtracting(.streamsEncodedBodies).union([.actsInPlace, .addsCredentials])
+        next.subtracting(.streamsEncodedBodies).union(.addsCredentials)
     }
 
-    /// Performs the exchange on the calling thread, if the credentials are available without a suspension; the handling
-    /// of a rejection is deferred.
-    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
-    package func interceptInPlace(
-        _ request: PreparedRequest, next: some BlockingExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        guard applies(to: request) else { return try next.executeBlocking(request) }
-        guard let ready = ready?.current else { return try interceptUnreadyInPlace(request, next: next) }
-        guard !request.header.containsAny(of: ready.fields) else { return try next.executeBlocking(request) }
-        let sent = request.authenticated(with: ready.fields)
-        let exchange = try next.executeBlocking(sent)
-        if let status = exchange.status, !status.isError { return exchange }
-        let remaining = exchange.remaining
-        return .deferred { () async throws(RequestError) in
-            try await finish(request, sent, with: ready, after: try await remaining(), next)
-        }
-    }
-
-    /// Performs `request` in place, with credentials that must be requested from the authenticator.
-    private func interceptUnreadyInPlace(
-        _ request: PreparedRequest, next: some BlockingExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        guard let credentials = try available(for: request) else {
-            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
-        }
-        guard !request.header.containsAny(of: credentials.fields) else { return try next.executeBlocking(request) }
-        let sent = request.authenticated(with: credentials.fields)
-        let exchange = try next.executeBlocking(sent)
-        if case .response(let response) = exchange, !response.head.status.isError {
-            try receive(response, sent, credentials.token)
-            return exchange
-        }
-        let remaining = exchange.remaining
-        return .deferred { () async throws(RequestError) in
-            try await finish(Exchange(request, sent, credentials.token, try await remaining()), next)
-        }
+    /// The caller by the credentials that were replaced last, and nobody if the authenticator is suppressed.
+    package func caller(of request: PreparedRequest) -> String {
+        if SuppressedAuthentication.contains(authenticator) { return "none" }
+        return (authenticator as? any ReplaceableCredentials)?.replacement ?? ""
     }
 }
 
@@ -170,7 +138,6 @@ extension Authentication {
             // A request that a proxy has challenged did not reach the server.
             wasRepeated = response.metrics.retries.contains { $0.cause != .rejected(.proxyAuthenticationRequired) }
             if !earlier.isEmpty { self.response.metrics.retries.insert(contentsOf: earlier, at: 0) }
-            self.response.keepCredentials(of: sent, addedTo: request)
         }
 
         /// Whether the request had fields of credentials.
@@ -263,7 +230,7 @@ extension Authentication {
         _ rejection: RejectionRules.Rejection, _ exchange: Exchange
     ) async throws(RequestError) -> Bool {
         let failure = AuthenticationFailure(
-            request: exchange.sent, response: exchange.response.head, body: exchange.response.bytes,
+            request: exchange.sent.outsideOfCall, response: exchange.response.head, body: exchange.response.bytes,
             token: exchange.token, wasRepeated: exchange.wasRepeated)
         return switch rejection {
         case .unauthorized: try await authenticator.handleUnauthorized(failure)

@@ -19,7 +19,7 @@ struct LogLines {
     init(
         _ request: PreparedRequest, _ requests: RequestLogging.RequestDetail,
         _ responses: RequestLogging.ResponseDetail, _ responseFields: Set<Field.Name>?, _ bodyLimit: Int,
-        _ names: Redaction, isTrace: Bool, response: ResponseHead? = nil
+        _ redaction: ExchangeRedaction, isTrace: Bool
     ) {
         self.request = request
         self.requests = requests
@@ -27,7 +27,7 @@ struct LogLines {
         self.responseFields = responseFields
         self.bodyLimit = bodyLimit
         self.isTrace = isTrace
-        redaction = ExchangeRedaction(request, names, response: response)
+        self.redaction = redaction
     }
 
     // MARK: Requests

@@ -40,6 +40,8 @@ final class ObservedExchange: Sendable {
     func end(_ error: RequestError) {
         guard !handlers.isEmpty else { return }
         var report = report(.failed(error), error.response, nil)
+        report.sentRequest = error.request
+        report.secretsOfExecutor = error.secretsOfExecutor
         report.responseBodyLength = error.body?.count ?? receivedCount ?? (error.response == nil ? nil : 0)
         if let body = error.body { report.body = Data(body.prefix(observation.bodyLimit)) }
         send(.end(report))
@@ -49,13 +51,14 @@ final class ObservedExchange: Sendable {
     func receive(_ response: RawResponse) -> RawResponse {
         guard !handlers.isEmpty else { return response }
         if case .stream(let stream) = response.body {
-            send(.head(response.head))
-            var observed = response
+            var (observed, head) = (response, response)
+            head.body = .bytes(Data())
+            send(.head(head))
             let body = ObservedBody(stream, of: response, self, limit: observation.bodyLimit)
             observed.body = .stream(ResponseStream(length: stream.length, body))
             return observed
         }
-        var report = report(.complete, response.head, response.metrics)
+        var report = report(.complete, response, response.metrics)
         report.trailers = response.trailers
         switch response.body {
         case .bytes(let data):
@@ -72,7 +75,7 @@ final class ObservedExchange: Sendable {
         _ stream: ResponseStream, of response: RawResponse, _ outcome: Observing.Report.Outcome, _ count: Int,
         _ body: Data
     ) {
-        var report = report(outcome, response.head, stream.metrics ?? response.metrics)
+        var report = report(outcome, response, stream.metrics ?? response.metrics)
         report.trailers = stream.trailers
         report.isStreamed = true
         report.responseBodyLength = count
@@ -81,6 +84,15 @@ final class ObservedExchange: Sendable {
     }
 
     private var receivedCount: Int? { progress.withLock { $0?.bytesReceived } }
+
+    private func report(
+        _ outcome: Observing.Report.Outcome, _ response: RawResponse, _ metrics: RawResponse.Metrics?
+    ) -> Observing.Report {
+        var report = report(outcome, response.head, metrics)
+        report.sentRequest = response.request
+        report.secretsOfExecutor = response.secretsOfExecutor
+        return report
+    }
 
     private func report(
         _ outcome: Observing.Report.Outcome, _ response: ResponseHead?, _ metrics: RawResponse.Metrics?
@@ -130,7 +142,9 @@ private final class ObservedBody: ResponseBody.Source {
 
     init(_ stream: ResponseStream, of response: RawResponse, _ exchange: ObservedExchange, limit: Int) {
         self.stream = stream
-        self.response = RawResponse(head: response.head, body: .bytes(Data()), metrics: response.metrics)
+        var response = response
+        response.body = .bytes(Data())
+        self.response = response
         self.exchange = exchange
         self.limit = limit
     }

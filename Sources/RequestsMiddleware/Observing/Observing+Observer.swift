@@ -33,8 +33,8 @@ extension Observing {
     /// An event of a request.
     @nonexhaustive
     public enum Event: Sendable {
-        /// The head of a response has arrived whose body is streamed.
-        case head(ResponseHead)
+        /// A response has arrived whose body is streamed; here, its body is empty.
+        case head(RawResponse)
         /// The request has ended; nothing follows.
         case end(Report)
     }

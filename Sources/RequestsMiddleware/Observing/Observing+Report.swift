@@ -19,6 +19,12 @@ extension Observing {
         /// The request as it was passed on, with the fields of the observers.
         public var request: PreparedRequest
 
+        /// The request as it was sent, with the fields of all middleware behind this one; nil if nothing was sent.
+        public var sentRequest: PreparedRequest?
+
+        /// The secret fields that the executor has added to the request.
+        package var secretsOfExecutor: [Field] = []
+
         /// The position of the middleware in the chain.
         public var seat: Seat
 
@@ -66,7 +72,7 @@ extension Observing {
             of request: PreparedRequest, at seat: Seat, start: Date, duration: Duration, outcome: Outcome = .complete,
             response: ResponseHead? = nil, resendCount: Int = 0
         ) {
-            self.request = request
+            self.request = request.outsideOfCall
             self.seat = seat
             self.start = start
             self.duration = duration
@@ -121,7 +127,8 @@ extension Observing {
 extension Observing.Report: CustomStringConvertible, CustomReflectable {
     /// The request, and its status or its error, without secrets.
     public var description: String {
-        let redaction = ExchangeRedaction(request, response: response)
+        let redaction = ExchangeRedaction(
+            request, sent: sentRequest, secretsOfExecutor: secretsOfExecutor, response: response)
         if let error { return redaction.text("\(error)") }
         let status = response.map { ": \($0.status)" } ?? ""
         return redaction.text("\(request)\(status)")

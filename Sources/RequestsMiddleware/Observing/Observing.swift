@@ -68,16 +68,16 @@ public struct Observing: Middleware {
     }
 
     /// Passes on all traits: a body that the executor streams remains a stream.
-    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union(.actsInPlace) }
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next }
 
     /// Performs `request` with `next`, and reports it.
     ///
     /// - Throws: The ``/Requests/RequestError`` of `next`.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await interceptInStages(request, next: next)
+        guard settings.areActive, let (watch, sent) = watch(request) else { return try await next.execute(request) }
+        return try await watch.perform(sent, with: next)
     }
 
     /// Notifies the observers of a request that begins, and returns those that watch it with the request to pass on;
@@ -93,35 +93,6 @@ public struct Observing: Middleware {
         if handlers.isEmpty, !observation.hasEffect { return nil }
         let exchange = ObservedExchange(observation, handlers, settings.clock)
         return (Watch(exchange, settings), exchange.watchedRequest)
-    }
-}
-
-extension Observing: StagedMiddleware {
-    /// Passes on a request if no observer is active; otherwise the request is performed with task-local values.
-    package func begin(_ request: PreparedRequest) -> StageBeginning {
-        settings.areActive ? .mustSuspend : .passed(KeptValues())
-    }
-
-    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool { true }
-
-    package func interceptSuspending(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        guard let (watch, sent) = watch(request) else { return try await next.execute(request) }
-        return try await watch.perform(sent) { () async throws(RequestError) in try await next.execute(sent) }
-    }
-
-    package func interceptSuspendingInPlace(
-        _ request: PreparedRequest, next: InPlaceExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        guard let (watch, sent) = watch(request) else { return try next.begin(request) }
-        switch try watch.begin({ () throws(RequestError) in try next.begin(sent) }) {
-        case .response(var response):
-            watch.end(&response, to: sent)
-            return .response(response)
-        case .deferred(let remaining):
-            return .deferred { () async throws(RequestError) in try await watch.perform(sent, remaining) }
-        }
     }
 }
 

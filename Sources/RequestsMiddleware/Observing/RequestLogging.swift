@@ -161,11 +161,10 @@ public struct RequestLogging: Observing.Observer {
     public func begin(_ observation: inout Observing.Observation) -> Observing.Handler? {
         guard !isOff else { return nil }
         let number = numbers.last.add(1, ordering: .relaxed).newValue
-        // A server may repeat the secrets that middleware behind this one adds.
-        if responses == .headers || responses == .everything { observation.request.collectSeenValues() }
         let request = observation.request
         if requests != .nothing {
-            sink(Entry(level: .info, number: number, lines: lines(for: request).begin(observation.resendCount)))
+            let lines = lines(for: request, ExchangeRedaction(request, redaction))
+            sink(Entry(level: .info, number: number, lines: lines.begin(observation.resendCount)))
         }
         guard responses != .nothing else { return nil }
         if responses == .everything {
@@ -173,20 +172,28 @@ public struct RequestLogging: Observing.Observer {
         }
         return { [self] event in
             switch event {
-            case .head(let head):
-                let text = lines(for: request, head).head(head, note: ", streamed")
-                sink(Entry(level: head.level, number: number, lines: text))
+            case .head(let response):
+                let lines = lines(
+                    for: request,
+                    ExchangeRedaction(
+                        request, redaction, sent: response.request, secretsOfExecutor: response.secretsOfExecutor,
+                        response: response.head))
+                let text = lines.head(response.head, note: ", streamed")
+                sink(Entry(level: response.head.level, number: number, lines: text))
             case .end(let report):
-                let text = lines(for: report.request, report.response).end(report)
+                let lines = lines(
+                    for: report.request,
+                    ExchangeRedaction(
+                        report.request, redaction, sent: report.sentRequest,
+                        secretsOfExecutor: report.secretsOfExecutor, response: report.response))
+                let text = lines.end(report)
                 sink(Entry(level: report.level, number: number, lines: text, report: report))
             }
         }
     }
 
-    private func lines(for request: PreparedRequest, _ response: ResponseHead? = nil) -> LogLines {
-        LogLines(
-            request, requests, responses, responseFields, shownBodyLimit, redaction, isTrace: isTrace,
-            response: response)
+    private func lines(for request: PreparedRequest, _ redaction: ExchangeRedaction) -> LogLines {
+        LogLines(request, requests, responses, responseFields, shownBodyLimit, redaction, isTrace: isTrace)
     }
 
     /// The limit of a body, between 0 and 1 MiB.

@@ -43,31 +43,19 @@ extension Observing {
         /// Counts an attempt, and returns the number of those before it.
         func nextAttempt() -> Int { attempts.add(1, ordering: .relaxed).oldValue }
 
-        /// Performs the exchange of `request`, or the deferred part of one, and reports its end.
-        @inline(__always)  // saves a frame in the call of a task
+        /// Performs `request` with `next`, and reports its end.
         func perform(
-            _ request: PreparedRequest, _ exchange: () async throws(RequestError) -> RawResponse
+            _ request: PreparedRequest, with next: any RequestExecutor
         ) async throws(RequestError) -> RawResponse {
             var response: RawResponse
             do {
                 // A task-local value is bound by a function that throws any error.
-                response = try await withValues { try await exchange() }
+                response = try await withValues { try await next.execute(request) }
             } catch {
                 throw end(RequestError(wrapping: error, as: .other))
             }
             end(&response, to: request)
             return response
-        }
-
-        /// Performs as much of an exchange as possible on the calling thread, and reports an error.
-        func begin(
-            _ exchange: () throws(RequestError) -> BlockingExecution
-        ) throws(RequestError) -> BlockingExecution {
-            do {
-                return try withValues { try exchange() }
-            } catch {
-                throw end(RequestError(wrapping: error, as: .other))
-            }
         }
 
         /// Reports a failed request, and returns the error.
@@ -78,7 +66,7 @@ extension Observing {
         }
 
         /// Reports a response to `request`; the end of a streamed body is reported when it is reached.
-        func end(_ response: inout RawResponse, to request: PreparedRequest) {
+        private func end(_ response: inout RawResponse, to request: PreparedRequest) {
             if let counter {
                 guard case .stream = response.body else { return counter.end() }
                 let observation = Observation(of: request, at: settings.seat, afterAttempts: formerAttempts)
@@ -93,25 +81,13 @@ extension Observing {
 // MARK: Task-local values
 
 extension Observing.Watch {
-    @inline(__always)  // saves a frame in the call of a task
     private func withValues<Result>(_ operation: () async throws -> Result) async throws -> Result {
         guard let context = exchange?.context else { return try await withAttempts(operation) }
         return try await TraceContext.$current.withValue(context) { try await withAttempts(operation) }
     }
 
-    @inline(__always)  // saves a frame in the call of a task
     private func withAttempts<Result>(_ operation: () async throws -> Result) async throws -> Result {
         guard settings.seat == .calls else { return try await operation() }
         return try await Self.$current.withValue(attemptCounter ?? self, operation: operation)
-    }
-
-    private func withValues<Result>(_ operation: () throws -> Result) throws -> Result {
-        guard let context = exchange?.context else { return try withAttempts(operation) }
-        return try TraceContext.$current.withValue(context) { try withAttempts(operation) }
-    }
-
-    private func withAttempts<Result>(_ operation: () throws -> Result) throws -> Result {
-        guard settings.seat == .calls else { return try operation() }
-        return try Self.$current.withValue(attemptCounter ?? self, operation: operation)
     }
 }

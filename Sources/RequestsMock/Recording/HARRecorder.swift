@@ -62,9 +62,6 @@ public struct HARRecorder: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        // A server may repeat the secrets that middleware behind this one adds.
-        var request = request
-        request.collectSeenValues()
         let exchange = RecordedExchange(request, redaction, max(0, limits.bodyBytes)) { entry in
             let size = (entry.requestBody?.data?.count ?? 0) + (entry.responseBody.data?.count ?? 0)
             book.entries.withLock { _ = $0.append(entry, size: size) }

@@ -5,6 +5,9 @@ final class RecordedExchange: Sendable {
     private struct State: Sendable {
         var entry: HARArchive.Entry
         var head: ResponseHead?
+        /// The request as it was sent, with the fields of all middleware.
+        var sent: PreparedRequest?
+        var secretsOfExecutor: [Field] = []
         var body = Data()
         var size = 0
         var headTime: Duration?
@@ -26,14 +29,22 @@ final class RecordedExchange: Sendable {
         names = redaction
         self.bodyLimit = bodyLimit
         self.record = record
-        state = Lock(State(entry: HARRedaction(request, redaction).entry(of: request, bodyLimit)))
+        state = Lock(State(entry: HARRedaction(ExchangeRedaction(request, redaction)).entry(of: request, bodyLimit)))
     }
 
     /// The redaction by all secrets that have been sent until now.
-    private var redaction: HARRedaction { HARRedaction(request, names, response: state.withLock { $0.head }) }
+    private var redaction: HARRedaction {
+        let (sent, secrets, head) = state.withLock { ($0.sent, $0.secretsOfExecutor, $0.head) }
+        return HARRedaction(
+            ExchangeRedaction(request, names, sent: sent, secretsOfExecutor: secrets, response: head))
+    }
 
     func receive(_ response: RawResponse) {
-        state.withLock { $0.head = response.head }
+        state.withLock { state in
+            state.head = response.head
+            state.sent = response.request
+            state.secretsOfExecutor = response.secretsOfExecutor
+        }
         let header = redaction.redacted(response.header)
         state.withLock { state in
             state.entry.status = response.status
@@ -62,6 +73,10 @@ final class RecordedExchange: Sendable {
     }
 
     func fail(_ error: RequestError) {
+        state.withLock { state in
+            state.sent = error.request
+            state.secretsOfExecutor = error.secretsOfExecutor
+        }
         end(RawResponse.Metrics(), comment: redaction.text("failed: \(error.reason)"), isWhole: false, isFailure: true)
     }
 
@@ -128,8 +143,8 @@ extension HARArchive.Timings {
 struct HARRedaction: Sendable {
     private let redaction: ExchangeRedaction
 
-    init(_ request: PreparedRequest, _ names: Redaction, response: ResponseHead? = nil) {
-        redaction = ExchangeRedaction(request, names, response: response)
+    init(_ redaction: ExchangeRedaction) {
+        self.redaction = redaction
     }
 
     func text(_ text: String) -> String { redaction.text(text) }

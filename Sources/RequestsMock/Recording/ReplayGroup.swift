@@ -79,7 +79,7 @@ final class ReplayGroup: StubSupply {
     func next(for request: PreparedRequest) -> IndexedEntry? {
         let body =
             comparesBodies
-            ? Self.content(of: HARRedaction(request, .standard).entry(of: request, .max).requestBody) : nil
+            ? Self.content(of: HARRedaction(ExchangeRedaction(request)).entry(of: request, .max).requestBody) : nil
         return state.withLock { state in
             let first = state.next[state.end]
             guard first != state.end else { return nil }

@@ -10,7 +10,7 @@ extension Exchange where C: ~Copyable {
     /// Returns the response; its body is empty if ``isStreaming``.
     @inline(__always)  // a call would copy the exchange, 1.4 KB
     package func response() -> RawResponse {
-        RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
+        named(RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements))
     }
 
     /// Returns the response of a complete exchange, whose parts are moved out of it (decision 0052).
@@ -22,7 +22,14 @@ extension Exchange where C: ~Copyable {
         swap(&body, &self.body)
         swap(&metrics, &self.metrics)
         let head = transfer.takeHead() ?? head
-        return RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics)
+        return named(RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics))
+    }
+
+    /// Returns `response` with its request.
+    private func named(_ response: consuming RawResponse) -> RawResponse {
+        response.request = outgoing.request
+        response.secretsOfExecutor = outgoing.secrets
+        return response
     }
 
     package var head: ResponseHead {

@@ -233,7 +233,9 @@ extension Exchange where C: ~Copyable {
             guard lost.allowsAnother(of: outgoing.request) else { throw lost.finalError }
             state.upload = .lost
         case (_, .draining) where !error.endsCall: finish(.bytes(collection.take()?.take() ?? Data()))
-        default: throw error.adding(response: transfer.head, body: collection.take()?.take() ?? collected)
+        default:
+            throw error.adding(response: transfer.head, body: collection.take()?.take() ?? collected)
+                .adding(secretsOfExecutor: outgoing.secrets)
         }
     }
 }

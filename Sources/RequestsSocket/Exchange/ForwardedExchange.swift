@@ -51,7 +51,8 @@ enum ForwardedExchange {
             }
             return true
         } catch {
-            throw error.adding(response: response.head).adding(repetitions: response.metrics.retries)
+            throw error.adding(response: response.head).adding(secretsOfExecutor: response.secretsOfExecutor)
+                .adding(repetitions: response.metrics.retries)
         }
     }
 }

@@ -14,6 +14,8 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     /// Whether the body is a file that a carrier may send without reading it.
     let isLargeFile: Bool
     let timeLimits: SocketTimeLimits
+    /// The credentials for a proxy, which the proxy may repeat in its response.
+    let secrets: [Field]
 
     /// Checks `request` and opens its body.
     ///
@@ -29,12 +31,12 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     ) throws(RequestError) {
         let payload = try Payload(request)
         var additions = DefaultFields.additions
+        var secrets: [Field] = []
         if let route {
             additions = route.fields
             let authorization = transmission?.authorization
             if let authorization { additions.append(RequestHeadWriter.Addition(authorization)) }
-            // The proxy may repeat the field in its response, which may be logged.
-            if let secret = authorization ?? route.authorization { request.recordSecret(secret) }
+            if let secret = authorization ?? route.authorization { secrets.append(secret) }
         }
         let length = payload.length
         head = try RequestHeadWriter.head(
@@ -45,6 +47,7 @@ package struct OutgoingRequest: ~Copyable, Sendable {
         self.request = request
         self.payload = payload
         self.timeLimits = timeLimits
+        self.secrets = secrets
     }
 
     /// Checks `request` and opens its body, for tests of the exchange.

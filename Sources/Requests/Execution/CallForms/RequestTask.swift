@@ -152,7 +152,7 @@ extension RequestTask {
     /// Records that the executor receives `request`.
     func execute(_ request: PreparedRequest, attempt: Int) {
         course.withLock { course in
-            course.request = request
+            course.request = request.outsideOfCall
             course.attempt = attempt
         }
     }

@@ -50,6 +50,8 @@ struct RefreshState<Credential: Sendable>: Sendable {
     private(set) var lastOutcome = Outcome.refused
     /// The number of changes of the credentials, and of refreshes that began or ended.
     private(set) var changes = 0
+    /// The number of times that the credentials were replaced, not renewed.
+    private(set) var replacements = 0
     /// The generation that the active refresh renews.
     private var renewedGeneration = 0
     /// The generation that was renewed ahead of its expiry, successfully or not.
@@ -137,5 +139,6 @@ struct RefreshState<Credential: Sendable>: Sendable {
         hasExpiredResult = false
         changes &+= 1
         generation += 1
+        replacements += 1
     }
 }

@@ -41,6 +41,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     let now: @Sendable () -> Date
     /// A function that is called after the credentials were replaced; nil for none.
     private let onReplacement: (@Sendable () -> Void)?
+    private let replacementSeed = UInt64.random(in: .min ... .max)
     /// The fields that were made last.
     let cache = Lock<(generation: Int, fields: Header)?>(nil)
 
@@ -109,6 +110,21 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         }
         guard case .wait(let number, let starts) = flight.step({ $0.wait() }) else { return }
         try await outcome(ofRefresh: number, starts: starts, until: .distantFuture).checkRenewal()
+    }
+}
+
+/// An authenticator whose credentials can become those of another user.
+protocol ReplaceableCredentials {
+    /// A text that changes when the credentials are replaced; empty for the first ones.
+    ///
+    /// It contains a random number, because a cache on a disk outlives the program.
+    var replacement: String { get }
+}
+
+extension RefreshableAuthenticator: ReplaceableCredentials {
+    var replacement: String {
+        let count = flight.step(\.replacements)
+        return count == 0 ? "" : "\(replacementSeed)-\(count)"
     }
 }
 

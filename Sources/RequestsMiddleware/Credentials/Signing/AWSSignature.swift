@@ -148,13 +148,12 @@ extension RequestSigner {
             nil, expiration: { $0.expiration }, leeway: leeway, holdsDuringRefresh: false, now: signature.now,
             fields: { _ in .empty }
         ) { _ in try await credentials() }
-        let readiness = Readiness { request throws(RequestError) in
-            try provider.availableCredentials(for: request) != nil || provider.flight.isRefreshingHere
-        } wait: { request async throws(RequestError) in
+        let wait: Wait = { request async throws(RequestError) in
+            if provider.flight.isRefreshingHere { return }
             _ = try await provider.credentials(for: request)
         }
         return RequestSigner(
-            hashes: signature.hashes, needsDigest: { signature.payload(of: $0) == .signed }, readiness: readiness
+            hashes: signature.hashes, needsDigest: { signature.payload(of: $0) == .signed }, wait: wait
         ) { request, digest in
             if provider.flight.isRefreshingHere { return request }
             guard let credentials = provider.credential else { throw CredentialError.refreshRefused }

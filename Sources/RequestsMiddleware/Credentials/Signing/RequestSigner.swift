@@ -22,23 +22,10 @@ public struct RequestSigner: Sendable {
     private let sign: Function
     private let needsDigest: @Sendable (PreparedRequest) -> Bool
     private let hashes: any HashProvider
-    private let readiness: Readiness?
+    /// Waits until there are credentials for a request.
+    private let wait: Wait?
 
-    /// The credentials of a signer that it may have to wait for.
-    struct Readiness: Sendable {
-        /// Returns whether a request can be signed now.
-        let isReady: @Sendable (PreparedRequest) throws(RequestError) -> Bool
-        /// Waits until a request can be signed.
-        let wait: @Sendable (PreparedRequest) async throws(RequestError) -> Void
-
-        init(
-            isReady: @escaping @Sendable (PreparedRequest) throws(RequestError) -> Bool,
-            wait: @escaping @Sendable (PreparedRequest) async throws(RequestError) -> Void
-        ) {
-            self.isReady = isReady
-            self.wait = wait
-        }
-    }
+    typealias Wait = @Sendable (PreparedRequest) async throws(RequestError) -> Void
 
     /// Creates a signer from a function.
     ///
@@ -56,9 +43,9 @@ public struct RequestSigner: Sendable {
     /// Creates a signer whose function receives no bytes as the digest of a request that does not need one.
     init(
         hashes: any HashProvider, needsDigest: @escaping @Sendable (PreparedRequest) -> Bool,
-        readiness: Readiness? = nil, _ sign: @escaping Function
+        wait: Wait? = nil, _ sign: @escaping Function
     ) {
-        self.readiness = readiness
+        self.wait = wait
         self.sign = sign
         self.needsDigest = needsDigest
         self.hashes = hashes
@@ -97,38 +84,13 @@ public struct RequestSigner: Sendable {
 }
 
 extension RequestSigner {
-    /// Returns the signed request; nil if its body must be read first, or if it must wait for credentials.
-    func signedInPlace(_ request: PreparedRequest) throws(RequestError) -> PreparedRequest? {
-        if let readiness {
-            do throws(RequestError) {
-                guard try readiness.isReady(request) else { return nil }
-            } catch {
-                throw error.adding(request: request)
-            }
-        }
-        guard needsDigest(request) else { return try signed(request, digest: []) }
-        let body: Data
-        switch request.body {
-        case .none: body = Data()
-        case .bytes(let data): body = data
-        default: return nil
-        }
-        let digest: [UInt8]
-        do throws(HashError) {
-            digest = try hashes.digest(of: body, with: .sha256)
-        } catch {
-            throw RequestError(error).adding(request: request)
-        }
-        return try signed(request, digest: digest)
-    }
-
     /// Returns the signed request after reading its body and waiting for credentials.
     func signed(_ request: PreparedRequest) async throws(RequestError) -> PreparedRequest {
         let digest: [UInt8]
         do throws(RequestError) {
             // The body first: reading it takes longer, and the credentials could expire meanwhile.
             digest = needsDigest(request) ? try await request.bodyDigest(with: .sha256, hashes) : []
-            try await readiness?.wait(request)
+            try await wait?(request)
         } catch {
             throw error.adding(request: request)
         }

@@ -60,15 +60,7 @@ public struct RequestSigning: Middleware {
             throw RequestError(.credentialsUnavailable, detail: cause.description, underlying: cause)
                 .beforeSending().adding(request: request)
         }
-        let signed: PreparedRequest
-        if let request = try signer.signedInPlace(request) {
-            signed = request
-        } else {
-            signed = try await signer.signed(request)
-        }
-        var response = try await next.execute(signed)
-        response.keepCredentials(of: signed, addedTo: request)
-        return response
+        return try await next.execute(signer.signed(request).withSecretFields(addedTo: request))
     }
 }
 

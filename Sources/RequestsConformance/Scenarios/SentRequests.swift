@@ -1,0 +1,77 @@
+extension Scenario {
+    static let sentRequests: [Scenario] = [
+        Scenario(
+            name: "the request of a failed call is performed again as a new one", rows: [], group: .redirects
+        ) { context in
+            let body = Data(count: 100_000)
+            var redirect = MockResponse.redirect(to: "/next")
+            redirect.body = [.bytes(body)]
+            try await context.run(serving: MockExecutor(redirect)) { client in
+                let error = try await expectFailure(.unexpectedRedirect) {
+                    try await client.client.perform(
+                        client.client.api.get(.data, from: "/").with(redirectPolicy: RedirectPolicy(limit: 2)))
+                }
+                guard let request = error.request else { throw ConformanceFailure("the error has no request") }
+                let response = try await client.send(request)
+                try expect("the status", response.status, is: 302)
+                try expect("the body", try await response.collected, is: body)
+                // The call itself must not have changed the request either.
+                let named = try await client.executor.response(
+                    for: client.client.api.get(.data, from: "/").with(redirectPolicy: .none).validating(.none))
+                try expect("the path of the request", named.request?.target.path, is: "/")
+                try expect("the body of a call", named.value, is: body)
+            }
+        },
+        Scenario(
+            name: "one request performed many times at once is not changed, and has the same response each time",
+            rows: [], group: .bodies
+        ) { context in
+            let mock = MockExecutor { request in
+                .ok("\(request.header["X-Own"] ?? "") \(request.body.bytes?.count ?? 0) bytes")
+            }
+            try await context.run(serving: mock) { client in
+                let make = {
+                    try client.request(
+                        .post, "/items", header: [Field(name: "X-Own", value: "1")], body: .bytes(Data("abc".utf8)))
+                }
+                let (stored, fresh) = (try make(), try make())
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<16 {
+                        group.addTask {
+                            for _ in 0..<63 {
+                                let response = try await client.send(stored)
+                                try expect("the body", try await response.collected, is: Data("1 3 bytes".utf8))
+                                try expect("the request of the response", response.request, is: fresh)
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                try expect("the request", stored, is: fresh)
+                try expect(
+                    "the requests that arrived", Set(client.received.map { "\($0.method) \($0.target)" }).count, is: 1)
+            }
+        },
+        Scenario(
+            name: "a response and an error name the request as the executor received it", rows: [],
+            group: .bodies
+        ) { context in
+            try await context.run(serving: MockExecutor(.status(404))) { client in
+                let middleware = client.executor.intercepting { request, next in
+                    var request = request
+                    request.header["X-Late"] = "1"
+                    return try await next.execute(request)
+                }
+                let api = Probe(baseURL: client.baseURL)
+                let response = try await middleware.response(for: api.get(.data, from: "/a").validating(.none))
+                try expect("the field in the response", response.request?.header["X-Late"], is: "1")
+                try expect("the path in the response", response.request?.target.path, is: "/a")
+                let error = try await expectFailure(.unacceptableStatus) {
+                    try await middleware.perform(api.get(.data, from: "/b"))
+                }
+                try expect("the field in the error", error.request?.header["X-Late"], is: "1")
+                try expect("the path in the error", error.request?.target.path, is: "/b")
+            }
+        },
+    ]
+}

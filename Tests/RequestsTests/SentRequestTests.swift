@@ -1,0 +1,151 @@
+@_spi(Lock) import Requests
+import RequestsMock
+import TestSupport
+import Testing
+
+/// An executor of a user, which does not name the request in its responses and errors.
+private struct OwnExecutor: RequestExecutor {
+    let fails: Bool
+
+    init(fails: Bool = false) {
+        self.fails = fails
+    }
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        if fails { throw RequestError(.connectionLost) }
+        return RawResponse(head: ResponseHead(status: 200, target: request.target), body: .bytes(Data("own".utf8)))
+    }
+}
+
+extension RequestExecutor {
+    /// This executor with middleware that adds a field.
+    fileprivate func adding(_ name: Field.Name) -> any RequestExecutor {
+        intercepting { request, next in
+            var request = request
+            request.header[name] = "1"
+            return try await next.execute(request)
+        }
+    }
+
+    /// This executor with middleware that returns a new response with the body of the other one.
+    fileprivate func rebuilding() -> any RequestExecutor {
+        intercepting { request, next in
+            let response = try await next.execute(request)
+            return RawResponse(head: response.head, body: response.body)
+        }
+    }
+}
+
+@Suite("The request as it was sent", .timeLimit(.minutes(10)))
+struct SentRequestTests {
+    private let api: AnonymousRequestProvider
+
+    init() throws {
+        api = AnonymousRequestProvider(baseURL: try #require(URL(string: "https://e.com")))
+    }
+
+    @Test("the chain names the request for an executor that does not, and so does a call without middleware")
+    func ownExecutors() async throws {
+        let request = api.get(.text, from: "/a")
+        #expect(try await OwnExecutor().response(for: request).request?.target.path == "/a")
+        let chain = OwnExecutor().adding("X-Inner").adding("X-Outer")
+        let sent = try await chain.response(for: request).request
+        #expect(sent?.header["X-Inner"] == "1" && sent?.header["X-Outer"] == "1")
+        let raw = try await chain.execute(request.prepared())
+        #expect(raw.request?.header["X-Inner"] == "1")
+        let error = await #expect(throws: RequestError.self) {
+            try await OwnExecutor(fails: true).adding("X-Inner").adding("X-Outer").perform(request)
+        }
+        #expect(error?.request?.header["X-Inner"] == "1" && error?.request?.header["X-Outer"] == "1")
+    }
+
+    @Test("middleware that returns a new response does not lose the request, in any place of the chain")
+    func newResponses() async throws {
+        for executor in [
+            OwnExecutor().rebuilding().adding("X-Late"), OwnExecutor().adding("X-Late").rebuilding(),
+            MockExecutor(.ok()).adding("X-Late").rebuilding().adding("X-Outer").rebuilding(),
+        ] {
+            let response = try await executor.response(for: api.get(.text, from: "/a"))
+            #expect(response.request?.header["X-Late"] == "1")
+            let waiting = try waited(executor)
+            #expect(waiting.request?.header["X-Late"] == "1")
+        }
+    }
+
+    /// The response of a blocking call.
+    private func waited(_ executor: any RequestExecutor) throws -> TypedResponse<String> {
+        try executor.responseAndWait(for: api.get(.text, from: "/a"))
+    }
+
+    @Test("a response of middleware that sends nothing has no request")
+    func nothingSent() async throws {
+        let executor = OwnExecutor().intercepting { request, _ in
+            RawResponse(head: ResponseHead(status: 200, target: request.target), body: .bytes(Data()))
+        }
+        #expect(try await executor.adding("X-Outer").response(for: api.get(.text, from: "/a")).request == nil)
+    }
+
+    @Test("the request of a response and of an error is outside of its call")
+    func outsideOfCalls() async throws {
+        let kept = Lock<[PreparedRequest]>([])
+        let executor = MockExecutor(.status(404)).intercepting { request, next in
+            kept.withLock { $0.append(request) }
+            return try await next.execute(request)
+        }
+        let error = await #expect(throws: RequestError.self) {
+            try await executor.perform(api.get(.text, from: "/a"))
+        }
+        #expect(kept.withLock { $0.map(\.isPartOfCall) } == [true])
+        #expect(error?.request?.isPartOfCall == false)
+    }
+
+    @Test("a request is a value: a change of a copy changes no other, and a call changes none")
+    func values() async throws {
+        let request = try api.get(.text, from: "/a").prepared()
+        var copy = request
+        copy.header["X-Copy"] = "1"
+        #expect(!request.header.contains("X-Copy") && request != copy)
+        _ = try await MockExecutor(.ok()).execute(request)
+        _ = try? await MockExecutor(.status(500)).perform(api.get(.text, from: "/a"))
+        #expect(try request == api.get(.text, from: "/a").prepared() && !request.isPartOfCall)
+    }
+
+    @Test("a response that is kept keeps no upload in memory")
+    func uploads() async throws {
+        let isFreed = Lock(false)
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: 100_000_000, alignment: 16)
+        func upload(to executor: some RequestExecutor) async throws -> TypedResponse<String> {
+            let data = Data(
+                bytesNoCopy: bytes, count: 100_000_000,
+                deallocator: .custom { pointer, _ in
+                    pointer.deallocate()
+                    isFreed.withLock { $0 = true }
+                })
+            return try await executor.response(for: api.post(.raw(data: data, contentType: .binary), to: "/a", receiving: .text))
+        }
+        let response = try await upload(to: OwnExecutor().adding("X-Late"))
+        #expect(isFreed.withLock { $0 })
+        #expect(response.request?.method == .post && response.request?.header["X-Late"] == "1")
+    }
+
+    @Test("descriptions of the head of a request contain no secrets")
+    func descriptions() async throws {
+        let executor = MockExecutor(.ok()).intercepting { request, next in
+            var request = request
+            request.header[.authorization] = "Bearer hunter22"
+            request.header["X-Own"] = "hunter33"
+            request.redirectPolicy.sensitiveFields.insert("X-Own")
+            return try await next.execute(request)
+        }
+        let response = try await executor.response(
+            for: api.get(.text, from: "/a").adding(queryItem: ("token", "hunter44")))
+        let head = try #require(response.request)
+        #expect(head.header[.authorization] == "Bearer hunter22")
+        var dumped = ""
+        dump(head, to: &dumped)
+        for text in ["\(head)", String(reflecting: head), dumped] {
+            #expect(text.contains("/a") && text.contains("Authorization"))
+            for secret in ["hunter22", "hunter33", "hunter44"] { #expect(!text.contains(secret), "\(text)") }
+        }
+    }
+}
