@@ -109,7 +109,7 @@ extension TestServer {
     /// Waits until the record satisfies `condition`, which is checked after every change.
     ///
     /// - Parameters:
-    ///   - limit: The longest time to wait; with 0 or less, the wait fails soon.
+    ///   - limit: The longest time to wait; with 0 or less, the condition is checked now.
     ///   - condition: The condition.
     /// - Throws: ``WaitExpired`` if the limit passes first; `CancellationError` if the task is cancelled or the server
     ///   stops first.
@@ -128,8 +128,8 @@ extension TestServer {
 
         /// The limit, and the numbers of requests and open connections.
         public var description: String {
-            "the condition was not satisfied within \(limit); the server has received \(record.requestCount) requests "
-                + "and has \(record.openConnections) open connections"
+            "the condition was not satisfied within \(limit); requests received: \(record.requestCount), "
+                + "open connections: \(record.openConnections)"
         }
     }
 
