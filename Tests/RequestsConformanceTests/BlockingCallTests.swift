@@ -4,6 +4,7 @@ import Foundation
 import RequestsConformance
 import RequestsSocket
 import Synchronization
+import TestSupport
 import Testing
 
 /// The peers of blocking calls: a mock in memory, or a server on the loopback.
@@ -61,6 +62,19 @@ private final class BlockingTaskExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// A body that pauses for long before its second chunk.
+private struct PausingBody: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    private var hasBegun = false
+
+    func makeAsyncIterator() -> Self { self }
+
+    mutating func next() async throws -> Data? {
+        if hasBegun { try await Task.sleep(for: .seconds(600)) }
+        hasBegun = true
+        return Data("first".utf8)
     }
 }
 
@@ -245,6 +259,32 @@ struct BlockingCallTests {
             task.cancel()
             guard case .failure(let error) = await task.value else { return #expect(Bool(false), "expected an error") }
             #expect(error.isCancellation)
+        }
+    }
+
+    @Test(
+        "the total limit ends a blocking call during a pause of its body or its middleware, with that reason",
+        .rows("R-48", "HT-1"), arguments: Peer.allCases, [true, false])
+    func pauses(peer: Peer, isInBody: Bool) async throws {
+        try await peer.run(serving: MockExecutor(.ok())) { client, _ in
+            let pausing = intercepted(client.executor) { request, next in
+                if !isInBody { try await Task.sleep(for: .seconds(600)) }
+                return try await next.execute(request)
+            }
+            let executors: [any RequestExecutor] = isInBody ? [client.executor, pausing] : [pausing]
+            let body = isInBody ? BodyProvider.stream { PausingBody() } : .none
+            for executor in executors {
+                let request = client.api.put(body, to: "/x").with(timeouts: Timeouts(total: .milliseconds(50)))
+                let result = await onThread {
+                    Result { () throws(RequestError) in try executor.responseAndWait(for: request) }
+                }
+                guard case .failure(let error) = result else {
+                    Issue.record("a response")
+                    continue
+                }
+                #expect(error.reason == .timedOut(.total))
+                #expect(error.request != nil)
+            }
         }
     }
 

@@ -176,6 +176,13 @@ extension RequestError {
         }
     }
 
+    /// Returns this error of a call that was cancelled because its total limit had passed, with that reason.
+    func timedOut() -> RequestError {
+        var copy = RequestError(.timedOut(.total))
+        copy.evidence = evidence
+        return copy
+    }
+
     /// Returns this error, marked as one that a repetition of the request does not change.
     package func permanent() -> RequestError {
         changing { $0.isPermanent = true }

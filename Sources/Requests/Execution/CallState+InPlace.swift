@@ -87,11 +87,9 @@ extension PreparedRequest {
     @inline(never)  // keeps the task out of the path of most calls
     private func response(from interception: Interception) throws(RequestError) -> RawResponse {
         let next = interception.next(for: self)
-        let result = CallingThread.response(
-            to: self, from: next, by: interception.function,
-            limits: timeLeft.map(BlockingCallTimeLimits.init(after:)))
-        guard let result else { throw .abandoned }
-        return next.completing(try result.get())
+        let limits = timeLeft.map(BlockingCallTimeLimits.init(after:))
+        let result = CallingThread.response(to: self, from: next, by: interception.function, limits: limits)
+        return next.completing(try Self.value(of: result, within: limits))
     }
 
     /// The time until the deadline; nil when there is none.
@@ -104,11 +102,24 @@ extension PreparedRequest {
     func inTask<Value>(
         _ limit: Duration?, _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
     ) throws(RequestError) -> Value {
-        let result = CallingThread.run(limits: limit.map(BlockingCallTimeLimits.init(after:))) {
-            await outcome(of: operation)
+        let limits = limit.map(BlockingCallTimeLimits.init(after:))
+        let result = CallingThread.run(limits: limits) { await outcome(of: operation) }
+        do throws(RequestError) {
+            return try Self.value(of: result, within: limits)
+        } catch {
+            throw error.adding(request: self)
         }
-        guard let result else { throw RequestError.abandoned.adding(request: self) }
-        return try result.get()
+    }
+
+    /// Returns the value of a call that ran in a task; nil is the result of a task that `limits` has abandoned.
+    private static func value<Value>(
+        of result: Result<Value, RequestError>?, within limits: BlockingCallTimeLimits?
+    ) throws(RequestError) -> Value {
+        switch result {
+        case .success(let value): return value
+        case .failure(let error): throw limits?.error(error) ?? error
+        case nil: throw .abandoned
+        }
     }
 }
 

@@ -12,6 +12,12 @@ package struct BlockingCallTimeLimits {
         cancellation = .after(limit).advanced(by: .seconds(2))
         abandonment = cancellation.advanced(by: .seconds(1))
     }
+
+    /// Returns the error of a call with these limits: a cancellation by them is a time limit, one of the caller is not.
+    func error(_ error: RequestError) -> RequestError {
+        guard error.isCancellation, cancellation.hasPassed, !Task.isCancelled else { return error }
+        return error.timedOut()
+    }
 }
 
 /// A monitor that a thread consults while it waits for a call.
