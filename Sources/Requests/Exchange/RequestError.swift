@@ -143,6 +143,11 @@ extension RequestError {
         changing { $0.detail = $0.detail.map { "\(place): \($0)" } ?? place }
     }
 
+    /// Returns this error with `advice` after its detail.
+    package func adding(advice: String) -> RequestError {
+        changing { $0.detail = $0.detail.map { "\($0); \(advice)" } ?? advice }
+    }
+
     /// The secret fields that the executor has added to the request itself, and that the response can repeat.
     package var secretsOfExecutor: [Field] { evidence.values.secretsOfExecutor }
 

@@ -227,7 +227,9 @@ extension Exchange where C: ~Copyable {
             let lost = LostTransmission(
                 error: error, isReused: metrics.isReusedConnection,
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
-                hasWritten: transfer.written > 0 || transfer.carrier.hasPartialWrite)
+                hasWritten: transfer.written > 0 || transfer.carrier.hasPartialWrite,
+                hasNoProtocol: !outgoing.request.target.isHTTP
+                    && metrics.tls.map { $0.applicationProtocol == nil } ?? false)
             self.lost = lost
             hasMetStaleConnection = lost.isStale
             guard lost.allowsAnother(of: outgoing.request) else { throw lost.finalError }

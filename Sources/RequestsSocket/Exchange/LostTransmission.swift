@@ -11,6 +11,8 @@ struct LostTransmission {
     let hasBegunResponse: Bool
     /// Whether a byte of the request was written.
     let hasWritten: Bool
+    /// Whether the server has selected no application protocol in the handshake of an https request.
+    let hasNoProtocol: Bool
 
     /// Whether the peer had closed the connection, as servers do with idle ones.
     var isStale: Bool { isReused && error.reason == .connectionLost && !hasBegunResponse }
@@ -21,7 +23,19 @@ struct LostTransmission {
     }
 
     /// The error if the request is not sent again.
-    var finalError: RequestError { hasWritten ? error : error.beforeSending() }
+    var finalError: RequestError {
+        let error = mayNeedHTTP2 ? error.adding(advice: Self.http2Advice) : error
+        return hasWritten ? error : error.beforeSending()
+    }
+
+    /// Whether the server may support only HTTP/2: such servers select no other protocol, and some then close the
+    /// connection without an alert.
+    private var mayNeedHTTP2: Bool {
+        hasNoProtocol && !isReused && error.reason == .connectionLost && !hasBegunResponse
+    }
+
+    private static let http2Advice =
+        "the server has selected no application protocol; if it supports only HTTP/2, use URLSessionExecutor"
 
     /// Returns the error if the second transmission failed with `second`: that one sent nothing, and the first may
     /// have.

@@ -185,6 +185,39 @@ struct SecuredTrustTests {
         #expect(peer.notes.count == 1)
     }
 
+    @Test(
+        "the error of a server that selects no protocol and closes before a response names HTTP/2 as a possible cause",
+        .rows("S-28"))
+    func possiblyOtherProtocol() async throws {
+        for (protocols, response, isNamed) in [
+            ([], "", true), (["http/1.1"], "", false), ([], "HTTP/1.1 200 OK\r\nA: b\r\n", false),
+        ] {
+            let peer = try ScriptedPeer(securedWith: Secured.server { $0.applicationProtocols = protocols }) {
+                line, _, _ in
+                guard line.receiveRequest() != nil else { return }
+                line.send(response)
+                line.tls.end()
+            }
+            for method in [HTTPMethod.get, .post] {
+                let error = await (try Secured.executor()).failure(of: try peer.securedRequest(method))
+                #expect(error?.reason == .connectionLost)
+                let detail = try #require(error?.detail)
+                #expect(detail.contains("HTTP/2") == isNamed, "\(detail)")
+            }
+        }
+        // A connection that has carried a response was closed for another reason.
+        let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in
+            guard line.receiveRequest() != nil else { return }
+            line.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            _ = line.receiveRequest()
+            line.tls.end()
+        }
+        let executor = try Secured.executor()
+        #expect(try await executor.execute(peer.securedRequest()).text == "ok")
+        let error = await executor.failure(of: try peer.securedRequest(.post))
+        #expect(error?.reason == .connectionLost && error?.detail?.contains("HTTP/2") == false)
+    }
+
     @Test("after a reload new connections use the new files, and idle ones are closed (R-51, S-36)")
     func reload() async throws {
         let folder = TemporaryDirectory()
