@@ -68,6 +68,7 @@ static inline int rp_tls_is_supported(void) {
     F(int, SSL_read, (void *ssl, void *bytes, int count)) \
     F(int, SSL_write, (void *ssl, const void *bytes, int count)) \
     F(int, SSL_shutdown, (void *ssl)) \
+    F(int, SSL_key_update, (void *ssl, int requests_reply)) \
     F(void, SSL_set_shutdown, (void *ssl, int mode)) \
     F(int, SSL_get_error, (const void *ssl, int result)) \
     F(int, SSL_has_pending, (const void *ssl)) \
@@ -601,6 +602,13 @@ static inline int rp_tls_write(rp_tls_io *io, void *ssl, const void *first, size
     }
     io->gathers = 0;
     return code;
+}
+
+/// Sends a KeyUpdate to which the peer must respond with one; has no effect before TLS 1.3.
+static inline void rp_tls_update_keys(rp_tls_io *io, void *ssl) {
+    rp_tls_forget_errors(io->tls);
+    rp_tls_begin_call(io);
+    if (io->tls->SSL_key_update(ssl, 1) != 1 || io->tls->SSL_do_handshake(ssl) != 1) io->tls->ERR_clear_error();
 }
 
 /// Sends close_notify if the socket accepts it.

@@ -111,6 +111,7 @@ public struct ExecutorUnderTest: Sendable {
         case .memory: transport == .memory
         case .server: transport != .memory
         case .port: transport == .loopback || transport == .tls
+        case .tls: transport == .tls
         }
     }
 }

@@ -64,6 +64,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
         case server
         /// An executor that connects to ports of the loopback.
         case port
+        /// An executor that connects to them over TLS.
+        case tls
     }
 
     init(
@@ -82,8 +84,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
 
     /// All scenarios.
     public static let all: [Scenario] =
-        bodies + framing + expectations + earlyResponses + keepAlive + timeouts + cancellation + faults + redirects
-        + redirectBodies + sentRequests + badInput + streaming + isolation + descriptions
+        bodies + framing + expectations + earlyResponses + keepAlive + timeouts + cancellation + faults + floods
+        + redirects + redirectBodies + sentRequests + badInput + streaming + isolation + descriptions
 
     /// Returns the scenarios that can run with `subject`, and one that checks its deviations.
     public static func all(for subject: ExecutorUnderTest) -> [Scenario] {

@@ -313,6 +313,17 @@ extension TLSStream {
         _ = rp_tls_flush(io)
     }
 
+    /// Sends a KeyUpdate, to which the peer must respond with one; peers that flood their clients use it.
+    ///
+    /// - Returns: The directions to wait for until the socket accepts more, or nil.
+    package func updateKeys() throws(TLSError) -> Interest? {
+        try begin()
+        defer { library.leave() }
+        guard try flush() else { return carrierDirectionsToSend }
+        rp_tls_update_keys(io, ssl)
+        return try flush() ? nil : carrierDirectionsToSend
+    }
+
     /// Returns the state of an idle connection.
     ///
     /// Tickets and key updates that have arrived are read; they are not unsolicited bytes.

@@ -74,6 +74,8 @@ final class MemoryLink: TLSTransport {
     var longestReceive = Int.max
     private(set) var isEnded = false
     private(set) var receivedCount = 0
+    /// The number of bytes that the reader has taken.
+    private(set) var takenCount = 0
 
     static func pair() -> (MemoryLink, MemoryLink) {
         let first = MemoryLink(), second = MemoryLink()
@@ -87,6 +89,7 @@ final class MemoryLink: TLSTransport {
         guard count > 0 else { return isEnded || peer == nil ? .end : .wouldBlock }
         buffer.copyBytes(from: incoming[position..<position + count])
         position += count
+        takenCount += count
         if position == incoming.count {
             incoming = []
             position = 0

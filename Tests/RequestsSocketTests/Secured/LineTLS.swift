@@ -56,11 +56,18 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
     ///
     /// `below` updates the keys of the outer TLS, if there are two.
     func updateKeys(below: Bool = false) {
-        guard let stream = below ? outer : stream,
-            let update = NativeFunctions.find("SSL_key_update", as: NativeFunctions.OfSSLAndNumber.self),
+        _ = try? (below ? outer : stream)?.updateKeys()
+    }
+
+    /// Sends a HelloRequest of TLS 1.2, with which a server requests a renegotiation.
+    func requestRenegotiation() {
+        guard let stream,
+            let clear = NativeFunctions.find("SSL_clear_options", as: NativeFunctions.OfSSLAndOptions.self),
+            let renegotiate = NativeFunctions.find("SSL_renegotiate", as: NativeFunctions.OfSSL.self),
             let handshake = NativeFunctions.find("SSL_do_handshake", as: NativeFunctions.OfSSL.self)
         else { return }
-        if update(stream.ssl, 1) == 1 { _ = handshake(stream.ssl) }
+        _ = clear(stream.ssl, 1 << 30)  // SSL_OP_NO_RENEGOTIATION
+        if renegotiate(stream.ssl) == 1 { _ = handshake(stream.ssl) }
     }
 
     /// Sends close_notify.
