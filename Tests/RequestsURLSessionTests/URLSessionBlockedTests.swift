@@ -5,8 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// All sessions of a process share one queue on Linux, and peers can occupy it; each test has a process of its own.
-@Suite("URLSession: peers that occupy the sessions", .timeLimit(.minutes(10)), .enabled(if: Support.isOnLinux))
+/// All sessions of a process share one queue on Linux, and peers can occupy it; each test has a process of its own,
+/// and runs alone, because a flood occupies a core.
+@Suite(
+    "URLSession: peers that occupy the sessions", .serialized, .timeLimit(.minutes(10)),
+    .enabled(if: Support.isOnLinux))
 struct URLSessionBlockedTests {
     @Test(
         "limits and cancellations end calls while a peer of another call floods its TLS handshake",
@@ -30,6 +33,27 @@ struct URLSessionBlockedTests {
                 for victim in victims { try check(await victim.value == .cancelled) }
                 peer.stop()
                 try check(try await executor.execute(try server.request()).text == "served")
+            }
+        }
+    }
+
+    @Test(
+        "the scenarios of floods pass", .rows("R-48", "R-67"),
+        .enabled(if: TestTLS.isAvailable, "libssl is not installed"),
+        arguments: [
+            "a flood in a TLS handshake ends a call with an error, or at its limit",
+            "cancellation ends a call during a flood in its TLS handshake",
+        ])
+    func scenarios(name: String) async {
+        await #expect(processExitsWith: .success) { [name = name as String] in
+            alarm(120)
+            // The session verifies certificates with the system's, but no handshake ends here.
+            let subject = ExecutorUnderTest.overTLS { _ in URLSessionExecutor() }
+            guard let scenario = Scenario.all.first(where: { $0.name == name }) else {
+                throw ConformanceFailure("there is no scenario “\(name)”")
+            }
+            for style in ExecutorUnderTest.CallStyle.allCases {
+                try check(try await subject.using(style).run(scenario) == .passed)
             }
         }
     }
@@ -93,49 +117,71 @@ private struct Calls {
         return request
     }
 
+    /// Repeats a call until it ends with `reason`, which proves that the sessions are occupied.
+    ///
+    /// A call that finds a gap in the flood may succeed, but not all calls can.
+    private func expect(
+        _ reason: RequestError.Reason, of call: () async throws -> RequestError.Reason?
+    ) async throws {
+        for _ in 0..<20 {
+            let found = try await call()
+            if found == reason { return }
+            try check(found == nil, "\(reason): \(String(describing: found))")
+        }
+        throw ConformanceFailure("every call succeeded, and none ended with “\(reason)”")
+    }
+
     func checkLimits() async throws {
-        let (short, data) = (Duration.milliseconds(200), RequestBody.bytes(Data("x".utf8)))
+        // Far longer than a call takes whose session is not occupied.
+        let (short, data) = (Duration.milliseconds(500), RequestBody.bytes(Data("x".utf8)))
         let limits: [(method: HTTPMethod, phase: RequestError.Phase, set: (inout PreparedRequest) -> Void)] = [
             (.get, .total, { $0.limit = .after(short) }), (.get, .firstByte, { $0.timeouts.firstByte = short }),
             (.put, .connecting, { $0.timeouts.connect = short }), (.post, .total, { $0.limit = .after(short) }),
             (.post, .connecting, { $0.timeouts.connect = short }),
         ]
         for (method, phase, set) in limits {
-            let request = try request(method, method == .get ? .none : data, set)
-            let error = await executor.failure(of: request)
-            // A call that finds a gap in the flood may succeed.
-            try check(error == nil || error?.reason == .timedOut(phase), "\(phase)")
+            try await expect(.timedOut(phase)) {
+                let request = try request(method, method == .get ? .none : data, set)
+                return await executor.failure(of: request)?.reason
+            }
         }
         // A call that blocks its thread.
-        let total = try request { $0.limit = .after(short) }
-        let blocked = Result { () throws(RequestError) in try executor.executeAndWait(total) }
-        if case .failure(let error) = blocked { try check(error.reason == .timedOut(.total)) }
+        try await expect(.timedOut(.total)) {
+            let request = try request { $0.limit = .after(short) }
+            let result = Result { () throws(RequestError) in try executor.executeAndWait(request) }
+            return if case .failure(let error) = result { error.reason } else { nil }
+        }
         // A call with a completion handler.
-        let later = try request { $0.limit = .after(short) }
-        let reason: RequestError.Reason? = await withCheckedContinuation { continuation in
-            _ = executor.perform(.success(later), decodedBy: ResponseDecoder<Void> { _, _ in }, on: .global()) {
-                result in
-                if case .failure(let error) = result {
-                    continuation.resume(returning: error.reason)
-                } else {
-                    continuation.resume(returning: nil)
+        try await expect(.timedOut(.total)) {
+            let request = try request { $0.limit = .after(short) }
+            return await withCheckedContinuation { continuation in
+                _ = executor.perform(.success(request), decodedBy: ResponseDecoder<Void> { _, _ in }, on: .global()) {
+                    result in
+                    if case .failure(let error) = result {
+                        continuation.resume(returning: error.reason)
+                    } else {
+                        continuation.resume(returning: nil)
+                    }
                 }
             }
         }
-        try check(reason == nil || reason == .timedOut(.total))
         // Cancelled calls, and those of an executor that is reset, have no limit.
         for method in [HTTPMethod.get, .post] {
             let unlimited = try request(method) { _ in }
-            let call = Task { await executor.failure(of: unlimited)?.reason }
-            for _ in 0..<100 { await Task.yield() }
-            call.cancel()
-            try check([nil, .cancelled].contains(await call.value))
-            let other = URLSessionExecutor()
-            let reset = Task { await other.failure(of: unlimited)?.reason }
-            for _ in 0..<100 { await Task.yield() }
-            other.reset()
-            reset.cancel()
-            try check([nil, .cancelled].contains(await reset.value))
+            try await expect(.cancelled) {
+                let call = Task { await executor.failure(of: unlimited)?.reason }
+                for _ in 0..<100 { await Task.yield() }
+                call.cancel()
+                return await call.value
+            }
+            try await expect(.cancelled) {
+                let other = URLSessionExecutor()
+                let reset = Task { await other.failure(of: unlimited)?.reason }
+                for _ in 0..<100 { await Task.yield() }
+                other.reset()
+                reset.cancel()
+                return await reset.value
+            }
         }
     }
 }
