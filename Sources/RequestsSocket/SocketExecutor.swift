@@ -134,7 +134,7 @@ public struct SocketExecutor: BlockingExecutor {
 
 extension SocketExecutor {
     /// `streamsEncodedBodies`.
-    public var traits: ExecutorTraits { [.streamsEncodedBodies, .blocks] }
+    public var traits: ExecutorTraits { .streamsEncodedBodies }
 }
 
 extension SocketExecutor: CountsConnections {

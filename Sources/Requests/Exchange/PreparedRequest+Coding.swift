@@ -31,14 +31,3 @@ extension PreparedRequest {
         return request
     }
 }
-
-extension RawResponse {
-    /// Returns whether the body is in memory, has at most `limit` bytes, and has no content coding.
-    ///
-    /// - Parameter limit: The largest size in bytes; a negative one is treated as 0.
-    /// - Returns: Whether the body can be delivered unchanged to a caller that collects up to `limit` bytes.
-    package func hasUnencodedBody(upTo limit: Int) -> Bool {
-        guard case .bytes(let body) = body, body.count <= max(0, limit) else { return false }
-        return !head.header.contains(.contentEncoding)
-    }
-}

@@ -66,9 +66,6 @@ public struct PreparedRequest: Sendable {
     /// The API that the request was prepared for; nil for a request that is not a `Request`.
     package var api: (any Sendable)? { box.parts.api }
 
-    /// Whether both are copies of one request that was not changed since, which is faster than comparing them.
-    package func isSame(as other: PreparedRequest) -> Bool { box === other.box }
-
     /// Changes the parts of a copy.
     mutating func change(_ body: (inout Parts) -> Void) {
         var parts = box.parts
@@ -87,9 +84,6 @@ public struct PreparedRequest: Sendable {
 
     /// The origin of the target, read without copying the target.
     package var originKey: TargetURI.OriginKey { box.parts.target.originKey }
-
-    /// The hash of the target, determined without copying the target.
-    package var targetHash: Int { box.parts.target.hashValue }
 
     /// Whether the target has userinfo, determined without copying the target.
     package var hasUserinfo: Bool { box.parts.target.userinfo != nil }

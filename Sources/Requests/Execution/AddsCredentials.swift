@@ -9,10 +9,10 @@ extension RequestExecutor {
     /// for the first ones.
     package func caller(of request: PreparedRequest) -> String {
         guard traits.contains(.addsCredentials) else { return "" }
-        let callers = (self as? any InterceptingExecutor)?.middlewareOfChain.compactMap { middleware in
+        let callers = middlewareOfChain.compactMap { middleware in
             (middleware as? any AddsCredentials)?.caller(of: request)
         }
-        guard let callers, !callers.allSatisfy(\.isEmpty) else { return "" }
+        guard !callers.allSatisfy(\.isEmpty) else { return "" }
         return callers.joined(separator: " ")
     }
 }

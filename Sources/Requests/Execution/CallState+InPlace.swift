@@ -74,22 +74,11 @@ extension PreparedRequest {
         }
     }
 
-    /// Performs as much of an exchange as possible on the calling thread; with asynchronous middleware, performs all of
-    /// it there in a task.
+    /// Performs as much of an exchange as possible on the calling thread.
     @inline(__always)  // otherwise the response is copied
     private func beginInPlace(by executor: InPlaceExecutor) throws(RequestError) -> BlockingExecution {
         try checkTimeBeforeSending()
-        guard let interception = executor.interception else { return try executor.begin(self) }
-        return .response(try response(from: interception))
-    }
-
-    /// Performs an exchange through asynchronous middleware, in a task on the calling thread.
-    @inline(never)  // keeps the task out of the path of most calls
-    private func response(from interception: Interception) throws(RequestError) -> RawResponse {
-        let next = interception.next(for: self)
-        let limits = timeLeft.map(BlockingCallTimeLimits.init(after:))
-        let result = CallingThread.response(to: self, from: next, by: interception.function, limits: limits)
-        return next.completing(try Self.value(of: result, within: limits))
+        return try executor.begin(self)
     }
 
     /// The time until the deadline; nil when there is none.

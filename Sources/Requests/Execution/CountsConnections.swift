@@ -20,8 +20,3 @@ package struct ConnectionCount: Sendable {
         self.idle = idle
     }
 }
-
-extension Intercepted: CountsConnections {
-    /// The connections of the executor behind the middleware.
-    package var connectionCounts: [ConnectionCount] { (base as? any CountsConnections)?.connectionCounts ?? [] }
-}

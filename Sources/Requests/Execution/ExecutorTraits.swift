@@ -23,14 +23,6 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// Middleware does not pass this trait on unless it expects such a stream.
     public static let streamsEncodedBodies = ExecutorTraits(rawValue: 2)
 
-    /// The executor is a ``BlockingExecutor``; only ``InPlaceMiddleware`` passes this trait on.
-    ///
-    /// It is checked before the executor is cast, because a cast that fails takes longer than a short exchange.
-    package static let blocks = ExecutorTraits(rawValue: 1 << 32)
-
-    /// The middleware is ``InPlaceMiddleware``; an executor with middleware does not have this trait itself.
-    package static let actsInPlace = ExecutorTraits(rawValue: 1 << 33)
-
     /// Middleware adds credentials or cookies to requests, at present or later, so that a cache before it does not see
     /// to whom a response belongs.
     package static let addsCredentials = ExecutorTraits(rawValue: 1 << 34)

@@ -38,58 +38,28 @@ extension Middleware {
 }
 
 /// An executor whose requests are first handled by middleware.
-public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: RequestExecutor {
-    // One reference, because a blocking call casts the executor, which would copy all executors behind it (decision
-    // 0048).
-    let parts: Parts
-
-    final class Parts: Sendable {
-        let base: Base
-        let middleware: Interceptor
-        /// The executor as the middleware receives it; created once, because each request needs it.
-        let next: any RequestExecutor
-        /// The middleware and the executor as a stage; an optional would be copied for each request.
-        let stage: Stage
-        /// Whether the middleware is staged, so that no function of it suspends for most requests.
-        let isStaged: Bool
-        /// The middleware as a function for blocking calls; nil if it is staged.
-        let interception: Interception?
-        /// The traits, determined once, because those of a chain depend on all of its executors.
-        let traits: ExecutorTraits
-
-        init(_ base: Base, _ middleware: Interceptor) {
-            self.base = base
-            self.middleware = middleware
-            next = base
-            isStaged = middleware is any StagedMiddleware
-            stage = Stage(middleware, before: base)
-            interception = isStaged ? nil : Interception(middleware, before: base)
-            let traits = middleware.traits(before: base.traits)
-            self.traits = traits.subtracting(traits.contains(.actsInPlace) ? .actsInPlace : .blocks)
-        }
-    }
-
+public struct Intercepted: RequestExecutor {
     /// The executor that the middleware calls.
-    public var base: Base { parts.base }
+    public let base: any RequestExecutor
 
     /// The middleware.
-    public var middleware: Interceptor { parts.middleware }
+    public let middleware: any Middleware
+
+    /// The traits that the middleware makes of those of the executor.
+    public let traits: ExecutorTraits
 
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.
-    public init(_ base: Base, by middleware: Interceptor) {
-        parts = Parts(base, middleware)
+    public init(_ base: any RequestExecutor, by middleware: any Middleware) {
+        self.base = base
+        self.middleware = middleware
+        traits = middleware.traits(before: base.traits)
     }
 
     /// Passes `request` to the middleware.
-    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        if parts.isStaged, !request.hasLeftOrigin { return try await parts.stage.execute(request) }
-        let next = NextExecutor(parts.next, for: request)
-        return next.completing(try await parts.middleware.intercept(request, next: next))
+        let next = NextExecutor(base, for: request)
+        return next.completing(try await middleware.intercept(request, next: next))
     }
-
-    /// The traits that the middleware makes of those of the executor.
-    public var traits: ExecutorTraits { parts.traits }
 }
 
 /// Middleware that consists of a function.
@@ -99,7 +69,7 @@ public struct FunctionMiddleware: Middleware {
     /// Errors that are not a ``RequestError`` are wrapped as by `RequestError.wrapping(_:_:)`.
     public typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
 
-    let function: Function
+    private let function: Function
 
     /// Creates middleware that calls `function`.
     public init(_ function: @escaping Function) {
@@ -120,34 +90,43 @@ public struct FunctionMiddleware: Middleware {
 
 extension RequestExecutor {
     /// Returns this executor wrapped in `middleware`; the middleware that was added last receives a request first.
-    public func intercepted<M: Middleware>(by middleware: M) -> Intercepted<Self, M> {
+    public func intercepted(by middleware: any Middleware) -> Intercepted {
         Intercepted(self, by: middleware)
     }
 
     /// Returns this executor wrapped in middleware that calls `function`; the middleware that was added last receives a
     /// request first.
-    public func intercepting(
-        _ function: @escaping FunctionMiddleware.Function
-    ) -> Intercepted<Self, FunctionMiddleware> {
-        Intercepted(self, by: FunctionMiddleware(function))
-    }
-
-    /// Returns this executor, whose type is known only at run time, wrapped in `middleware`.
-    @_disfavoredOverload
-    public func intercepted(by middleware: some Middleware) -> any RequestExecutor {
-        Intercepted(self, by: middleware)
-    }
-
-    /// Returns this executor, whose type is known only at run time, wrapped in middleware that calls `function`.
-    @_disfavoredOverload
-    public func intercepting(_ function: @escaping FunctionMiddleware.Function) -> any RequestExecutor {
+    public func intercepting(_ function: @escaping FunctionMiddleware.Function) -> Intercepted {
         Intercepted(self, by: FunctionMiddleware(function))
     }
 }
 
+extension RequestExecutor {
+    /// The middleware around the last executor of this chain, the outermost first.
+    package var middlewareOfChain: [any Middleware] {
+        switch self {
+        case let intercepted as Intercepted: [intercepted.middleware] + intercepted.base.middlewareOfChain
+        case let next as NextExecutor: next.base.middlewareOfChain
+        default: []
+        }
+    }
+
+    /// The executor behind all middleware of this chain.
+    package var lastExecutor: any RequestExecutor {
+        switch self {
+        case let intercepted as Intercepted: intercepted.base.lastExecutor
+        case let next as NextExecutor: next.base.lastExecutor
+        default: self
+        }
+    }
+}
+
 extension Intercepted: CustomStringConvertible, CustomReflectable {
-    /// The type of the executor; its middleware can contain secrets.
-    public var description: String { "\(Self.self)" }
+    /// The types of the last executor and of its middleware, which can contain secrets.
+    public var description: String {
+        let names = middlewareOfChain.reversed().map { "\(type(of: $0))" }
+        return "\(type(of: lastExecutor)) with \(names.joined(separator: ", "))"
+    }
 
     /// The mirror that `dump` prints, without the middleware.
     public var customMirror: Mirror { Mirror(self, children: []) }

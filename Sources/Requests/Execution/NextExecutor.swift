@@ -2,7 +2,7 @@
 ///
 /// It keeps the request that was sent last, so that a response that the middleware creates itself names it too.
 final class NextExecutor: RequestExecutor {
-    private let base: any RequestExecutor
+    let base: any RequestExecutor
     /// The request that the middleware received.
     private let original: PreparedRequest
     private let sent = Lock(Sent())
@@ -28,7 +28,7 @@ final class NextExecutor: RequestExecutor {
         return response
     }
 
-    var traits: ExecutorTraits { base.traits.subtracting(.blocks) }
+    var traits: ExecutorTraits { base.traits }
 
     /// Returns the response of the middleware, with the request that was sent last if it names none.
     ///
@@ -42,24 +42,13 @@ final class NextExecutor: RequestExecutor {
     }
 }
 
-extension NextExecutor: InterceptingExecutor {
-    var middlewareOfChain: [any Middleware] { (base as? any InterceptingExecutor)?.middlewareOfChain ?? [] }
-
-    var interception: Interception? { nil }
-}
-
-extension NextExecutor: RepeatsExchanges {
-    /// The function of the executor.
-    var repetition: Repetition? { (base as? any RepeatsExchanges)?.repetition }
-}
-
 extension RequestExecutor {
     /// Performs `request`, and names it in the response and in an error if this executor is the last one of a chain and
     /// does not.
     func sending(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             var response = try await execute(request)
-            if response.request == nil, !(self is any InterceptingExecutor) { response.request = request }
+            if response.request == nil, !(self is Intercepted || self is NextExecutor) { response.request = request }
             return response
         } catch {
             throw error.adding(request: request)

@@ -1,4 +1,4 @@
-/// An executor or middleware that can repeat an exchange whose response could not be decoded.
+/// Middleware that can repeat an exchange whose response could not be decoded.
 ///
 /// Decoding happens after the exchange, where middleware does not see it. So after an error of the decoder, the call
 /// consults the executor, and repeats the exchange through all middleware (decision 0029). A call without such an error
@@ -17,10 +17,10 @@ package protocol RepeatsExchanges {
     var repetition: Repetition? { get }
 }
 
-extension Intercepted: RepeatsExchanges {
-    /// The function of the middleware, or else of the executor behind it.
-    package var repetition: Repetition? {
-        (middleware as? any RepeatsExchanges)?.repetition ?? (base as? any RepeatsExchanges)?.repetition
+extension RequestExecutor {
+    /// The function of the outermost middleware that repeats exchanges.
+    private var repetition: RepeatsExchanges.Repetition? {
+        middlewareOfChain.lazy.compactMap { ($0 as? any RepeatsExchanges)?.repetition }.first
     }
 }
 
@@ -61,7 +61,7 @@ extension AcceptedResponse {
     ) async throws(RequestError) -> AcceptedResponse {
         let earlier = response.metrics.retries
         let error = error.adding(retries: earlier)
-        guard let repetition = (executor as? any RepeatsExchanges)?.repetition else { throw error }
+        guard let repetition = executor.repetition else { throw error }
         let retry: RawResponse.Metrics.Retry?
         do throws(RequestError) {
             retry = try await repetition(error, call.request, earlier.attemptCount)
@@ -80,7 +80,7 @@ extension AcceptedResponse {
     func repeatedInPlace(
         after error: RequestError, by executor: InPlaceExecutor
     ) throws(RequestError) -> AcceptedResponse {
-        guard (executor.base as? any RepeatsExchanges)?.repetition != nil else {
+        guard executor.base.repetition != nil else {
             throw error.adding(retries: response.metrics.retries)
         }
         return try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in

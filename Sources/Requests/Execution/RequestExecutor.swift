@@ -44,11 +44,6 @@ package protocol BlockingExecutor: RequestExecutor {
     func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution
 }
 
-extension BlockingExecutor {
-    /// ``ExecutorTraits/blocks``.
-    package var traits: ExecutorTraits { .blocks }
-}
-
 /// An executor that can respond to some requests without a wait, so that a server needs no task for them (decision
 /// 0046).
 package protocol ImmediateExecutor: RequestExecutor {
@@ -70,7 +65,7 @@ package enum BlockingExecution: Sendable {
 
 /// An executor for blocking calls, with the result of the check whether it can block.
 ///
-/// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client`` or a ``Stage``
+/// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client``
 /// makes it once (decision 0047).
 @usableFromInline
 package struct InPlaceExecutor: Sendable {
@@ -78,15 +73,11 @@ package struct InPlaceExecutor: Sendable {
     @usableFromInline let base: any RequestExecutor
     /// The same executor, or one that defers its exchanges if it cannot block.
     private let blocking: any BlockingExecutor
-    /// The asynchronous middleware of an executor that cannot block; nil for other executors.
-    let interception: Interception?
 
     @usableFromInline
     init(_ executor: some RequestExecutor) {
         base = executor
-        let blocking = executor.traits.contains(.blocks) ? executor as? any BlockingExecutor : nil
-        self.blocking = blocking ?? SuspendingExecutor(base: executor)
-        interception = blocking == nil ? (executor as? any InterceptingExecutor)?.interception : nil
+        blocking = executor as? any BlockingExecutor ?? SuspendingExecutor(base: executor)
     }
 
     /// Performs as much of an exchange as possible on the calling thread; defers it if the executor cannot block.
@@ -101,10 +92,10 @@ private struct SuspendingExecutor: BlockingExecutor {
     let base: any RequestExecutor
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        try await base.execute(request)
+        try await base.sending(request)
     }
 
     func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        .deferred { () async throws(RequestError) in try await base.execute(request) }
+        .deferred { () async throws(RequestError) in try await base.sending(request) }
     }
 }

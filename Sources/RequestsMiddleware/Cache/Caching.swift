@@ -144,17 +144,7 @@ extension RequestExecutor {
     public func caching(
         in store: any CacheStore = Caching.MemoryStore(), partition: Caching.Partition = .own,
         rules: Caching.Rules = Caching.Rules()
-    ) -> Intercepted<Self, Caching> {
-        intercepted(by: Caching(in: store, partition: partition, rules: rules))
-    }
-
-    /// Returns this executor with middleware that caches responses, for an executor of an unknown type, such as one
-    /// chosen at run time.
-    @_disfavoredOverload
-    public func caching(
-        in store: any CacheStore = Caching.MemoryStore(), partition: Caching.Partition = .own,
-        rules: Caching.Rules = Caching.Rules()
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: Caching(in: store, partition: partition, rules: rules))
     }
 }

@@ -156,16 +156,7 @@ extension RequestExecutor {
     /// cookies of the response before it.
     public func keepingCookies(
         in store: some CookieProviding & CookieStoring = CookieStore()
-    ) -> Intercepted<Self, CookieHandling> {
-        intercepted(by: CookieHandling(from: store, storingIn: store))
-    }
-
-    /// Returns this executor with middleware that keeps cookies in `store`, for an executor of an unknown type, such as
-    /// one chosen at run time.
-    @_disfavoredOverload
-    public func keepingCookies(
-        in store: some CookieProviding & CookieStoring = CookieStore()
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: CookieHandling(from: store, storingIn: store))
     }
 }

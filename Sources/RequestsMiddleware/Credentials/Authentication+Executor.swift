@@ -7,16 +7,7 @@ extension RequestExecutor {
     /// the requests that the authenticator sends again.
     public func authenticating<A: Authenticator>(
         with authenticator: A, within environment: RequestEnvironment
-    ) -> Intercepted<Self, Authentication<A>> {
-        intercepted(by: Authentication(with: authenticator, within: environment))
-    }
-
-    /// Returns this executor with the credentials of `authenticator`, for an executor of an unknown type, such as one
-    /// chosen at run time.
-    @_disfavoredOverload
-    public func authenticating(
-        with authenticator: some Authenticator, within environment: RequestEnvironment
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: Authentication(with: authenticator, within: environment))
     }
 }

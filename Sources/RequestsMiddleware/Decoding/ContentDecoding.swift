@@ -75,16 +75,7 @@ extension RequestExecutor {
     /// `limits`.
     public func decodingContent(
         _ limits: ContentDecoding.Limits = ContentDecoding.Limits()
-    ) -> Intercepted<Self, ContentDecoding> {
-        intercepted(by: ContentDecoding(limits: limits))
-    }
-
-    /// Returns this executor with middleware that requests and decodes content codings, for an executor of an unknown
-    /// type, such as one chosen at run time.
-    @_disfavoredOverload
-    public func decodingContent(
-        _ limits: ContentDecoding.Limits = ContentDecoding.Limits()
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: ContentDecoding(limits: limits))
     }
 }

@@ -78,14 +78,7 @@ extension ResumingDownloads {
 
 extension RequestExecutor {
     /// Returns this executor with middleware that resumes interrupted file downloads.
-    public func resumingDownloads() -> Intercepted<Self, ResumingDownloads> {
-        intercepted(by: ResumingDownloads())
-    }
-
-    /// Returns this executor with middleware that resumes interrupted file downloads, for an executor of an unknown
-    /// type, such as one chosen at run time.
-    @_disfavoredOverload
-    public func resumingDownloads() -> any RequestExecutor {
+    public func resumingDownloads() -> Intercepted {
         intercepted(by: ResumingDownloads())
     }
 }

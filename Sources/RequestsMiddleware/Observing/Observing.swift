@@ -107,16 +107,7 @@ extension RequestExecutor {
     /// - Returns: The executor with the middleware.
     public func observing(
         _ seat: Observing.Seat, by observers: any Observing.Observer..., clock: Retrying.Clock = .system
-    ) -> Intercepted<Self, Observing> {
-        intercepted(by: Observing(seat, by: observers, clock: clock))
-    }
-
-    /// Returns this executor with middleware that reports requests to observers, for an executor of an unknown type,
-    /// such as one chosen at run time.
-    @_disfavoredOverload
-    public func observing(
-        _ seat: Observing.Seat, by observers: any Observing.Observer..., clock: Retrying.Clock = .system
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: Observing(seat, by: observers, clock: clock))
     }
 }

@@ -67,7 +67,7 @@ public struct RequestMetrics: Observing.Observer {
     /// - Returns: Two measurements for each origin, of the connections that are in use and those that are idle; nothing
     ///   for an executor that does not know its connections, such as URLSession.
     public static func connections(of executor: any RequestExecutor) -> [Measurement] {
-        guard let counts = (executor as? any CountsConnections)?.connectionCounts else { return [] }
+        guard let counts = (executor.lastExecutor as? any CountsConnections)?.connectionCounts else { return [] }
         return counts.flatMap { count in
             [("active", count.active), ("idle", count.idle)].map { state, number in
                 var attributes = [

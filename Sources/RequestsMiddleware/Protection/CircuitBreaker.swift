@@ -197,16 +197,7 @@ extension RequestExecutor {
     /// Returns this executor with middleware that sends no requests to an origin that fails repeatedly.
     public func breakingCircuit(
         _ policy: CircuitBreaker.Policy = CircuitBreaker.Policy(), clock: Retrying.Clock = .system
-    ) -> Intercepted<Self, CircuitBreaker> {
-        intercepted(by: CircuitBreaker(policy, clock: clock))
-    }
-
-    /// Returns this executor with middleware that sends no requests to an origin that fails repeatedly, for an executor
-    /// of an unknown type.
-    @_disfavoredOverload
-    public func breakingCircuit(
-        _ policy: CircuitBreaker.Policy = CircuitBreaker.Policy(), clock: Retrying.Clock = .system
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: CircuitBreaker(policy, clock: clock))
     }
 }

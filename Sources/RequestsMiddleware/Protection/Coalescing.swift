@@ -81,10 +81,5 @@ extension PreparedRequest {
 
 extension RequestExecutor {
     /// Returns this executor with middleware that sends identical requests only once while the first one runs.
-    public func coalescing() -> Intercepted<Self, Coalescing> { intercepted(by: Coalescing()) }
-
-    /// Returns this executor with middleware that sends identical requests only once while the first one runs, for an
-    /// executor of an unknown type.
-    @_disfavoredOverload
-    public func coalescing() -> any RequestExecutor { intercepted(by: Coalescing()) }
+    public func coalescing() -> Intercepted { intercepted(by: Coalescing()) }
 }

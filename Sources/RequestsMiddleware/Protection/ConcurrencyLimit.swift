@@ -38,14 +38,7 @@ public struct ConcurrencyLimit: Middleware {
 
 extension RequestExecutor {
     /// Returns this executor with a limit on the number of requests that run at the same time.
-    public func limitingConcurrency(to total: Int, perOrigin: Int? = nil) -> Intercepted<Self, ConcurrencyLimit> {
-        intercepted(by: ConcurrencyLimit(total, perOrigin: perOrigin))
-    }
-
-    /// Returns this executor with a limit on the number of requests that run at the same time, for an executor of an
-    /// unknown type.
-    @_disfavoredOverload
-    public func limitingConcurrency(to total: Int, perOrigin: Int? = nil) -> any RequestExecutor {
+    public func limitingConcurrency(to total: Int, perOrigin: Int? = nil) -> Intercepted {
         intercepted(by: ConcurrencyLimit(total, perOrigin: perOrigin))
     }
 }

@@ -124,12 +124,7 @@ extension ResponseStream {
 
 extension RequestExecutor {
     /// Returns this executor with a limit on the memory of all bodies that are being collected at the same time.
-    public func collecting(within budget: MemoryBudget) -> Intercepted<Self, MemoryBudget> {
+    public func collecting(within budget: MemoryBudget) -> Intercepted {
         intercepted(by: budget)
     }
-
-    /// Returns this executor with a limit on the memory of all bodies that are being collected at the same time, for an
-    /// executor of an unknown type.
-    @_disfavoredOverload
-    public func collecting(within budget: MemoryBudget) -> any RequestExecutor { intercepted(by: budget) }
 }

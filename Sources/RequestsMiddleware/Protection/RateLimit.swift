@@ -197,16 +197,7 @@ extension RequestExecutor {
     public func limitingRate(
         to count: Int, per duration: Duration, burst: Int? = nil, maximumDelay: Duration = .seconds(60),
         clock: Retrying.Clock = .system
-    ) -> Intercepted<Self, RateLimit> {
-        intercepted(by: RateLimit(count, per: duration, burst: burst, maximumDelay: maximumDelay, clock: clock))
-    }
-
-    /// Returns this executor with a limit on the rate of requests to each origin, for an executor of an unknown type.
-    @_disfavoredOverload
-    public func limitingRate(
-        to count: Int, per duration: Duration, burst: Int? = nil, maximumDelay: Duration = .seconds(60),
-        clock: Retrying.Clock = .system
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: RateLimit(count, per: duration, burst: burst, maximumDelay: maximumDelay, clock: clock))
     }
 }

@@ -117,16 +117,7 @@ extension RequestExecutor {
     /// - Returns: The executor with the middleware.
     public func hedging(
         after delay: Duration, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
-    ) -> Intercepted<Self, Hedging> {
-        intercepted(by: Hedging(after: delay, budget: budget ?? sharedRetryBudget, clock: clock))
-    }
-
-    /// Returns this executor with middleware that sends a second request when a response is slow, for an executor of an
-    /// unknown type, such as one chosen at run time.
-    @_disfavoredOverload
-    public func hedging(
-        after delay: Duration, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: Hedging(after: delay, budget: budget ?? sharedRetryBudget, clock: clock))
     }
 }

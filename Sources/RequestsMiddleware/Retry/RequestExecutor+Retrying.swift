@@ -12,38 +12,18 @@ extension RequestExecutor {
     /// - Returns: The executor with the middleware.
     public func retrying(
         _ policy: RetryPolicy = .standard, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
-    ) -> Intercepted<Self, Retrying> {
-        intercepted(by: Retrying(policy, budget: budget ?? sharedRetryBudget, clock: clock))
-    }
-
-    /// Returns this executor with middleware that sends failed requests again, for an executor of an unknown type, such
-    /// as one chosen at run time.
-    @_disfavoredOverload
-    public func retrying(
-        _ policy: RetryPolicy = .standard, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: Retrying(policy, budget: budget ?? sharedRetryBudget, clock: clock))
     }
 }
 
 extension RequestExecutor {
     /// The budget of the retries or the hedging of this executor, or else a new one.
-    var sharedRetryBudget: RetryBudget { (self as? any HasRetryBudget)?.retryBudget ?? RetryBudget() }
-}
-
-/// An executor whose middleware may have a retry budget.
-private protocol HasRetryBudget {
-    /// The budget of the outermost middleware that has one.
-    var retryBudget: RetryBudget? { get }
-}
-
-extension Intercepted: HasRetryBudget {
-    fileprivate var retryBudget: RetryBudget? {
-        switch middleware {
-        case let retrying as Retrying: retrying.budget
-        case let hedging as Hedging: hedging.budget
-        default: (base as? any HasRetryBudget)?.retryBudget
+    var sharedRetryBudget: RetryBudget {
+        let budgets = middlewareOfChain.lazy.compactMap { middleware in
+            (middleware as? Retrying)?.budget ?? (middleware as? Hedging)?.budget
         }
+        return budgets.first ?? RetryBudget()
     }
 }
 

@@ -34,11 +34,6 @@ package final class CallingThread: TaskExecutor {
     }
 
     private let state = Lock(State())
-    /// The result of an exchange in ``response(to:from:by:limits:)``.
-    ///
-    /// A thread whose call has not ended is not used again, so no other call receives the result.
-    private let outcome = ResultBox<Result<RawResponse, RequestError>>()
-
     private init() {}
 }
 
@@ -100,7 +95,7 @@ extension CallingThread {
     ) -> sending Value? {
         let thread = begin()
         let outcome = ResultBox<Value>()
-        let task = Task(executorPreference: thread) {
+        let task = thread.start {
             outcome.put(await operation())
             thread.finish()
         }
@@ -109,31 +104,13 @@ extension CallingThread {
         return hasEnded ? outcome.take() : nil
     }
 
-    /// Calls `function` in a task on the calling thread until it ends; nil when `limits` ends first.
-    ///
-    /// This takes half the time of ``run(limits:_:)``: the task begins without a job, and the thread keeps a box for
-    /// the result, whose type is not generic (decision 0055).
-    static func response(
-        to request: PreparedRequest, from next: any RequestExecutor, by function: @escaping FunctionMiddleware.Function,
-        limits: BlockingCallTimeLimits?
-    ) -> Result<RawResponse, RequestError>? {
-        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !Task.isCancelled else {
-            // The task of a cancelled caller must be cancelled before it begins, which an immediate task cannot be.
-            return run(limits: limits) { await Interception.outcome(of: function, request, next) }
+    /// Starts `operation` on this thread; where possible, it begins before the function returns.
+    private func start(_ operation: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
+        // The task of a cancelled caller must be cancelled before it begins, which an immediate task cannot be.
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !Task.isCancelled {
+            return Task.immediate(executorPreference: self, operation: operation)
         }
-        let thread = begin()
-        // The call of the function is the first step of the task: code before it would switch executors once more.
-        let task = Task.immediate(executorPreference: thread) {
-            do {
-                thread.finish(try await function(request, next))
-            } catch {
-                thread.fail(error)
-            }
-        }
-        let hasEnded = thread.wait(for: task, limits)
-        let result = hasEnded ? thread.outcome.take() : nil
-        end(thread, isReusable: hasEnded)
-        return result
+        return Task(executorPreference: self, operation: operation)
     }
 
     /// Runs the jobs of `task` until it has ended; returns false when `limits` ends first.
@@ -142,18 +119,6 @@ extension CallingThread {
         let hasEnded = drain(task, limits)
         leave()
         return hasEnded
-    }
-
-    @inline(never)  // keeps the copies out of the frame of the task, which has 0.5 KB without an allocation
-    private func finish(_ response: consuming RawResponse) {
-        outcome.put(.success(response))
-        finish()
-    }
-
-    @inline(never)  // as above
-    private func fail(_ error: any Error) {
-        outcome.put(.failure(RequestError(wrapping: error, as: .other)))
-        finish()
     }
 
     private func finish() {

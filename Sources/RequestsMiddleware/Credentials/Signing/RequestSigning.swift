@@ -71,16 +71,7 @@ extension RequestExecutor {
     /// them, and sends the same signature again.
     public func signing(
         with signer: RequestSigner, within environment: RequestEnvironment
-    ) -> Intercepted<Self, RequestSigning> {
-        intercepted(by: RequestSigning(with: signer, within: environment))
-    }
-
-    /// Returns this executor with middleware that signs requests, for an executor of an unknown type, such as one
-    /// chosen at run time.
-    @_disfavoredOverload
-    public func signing(
-        with signer: RequestSigner, within environment: RequestEnvironment
-    ) -> any RequestExecutor {
+    ) -> Intercepted {
         intercepted(by: RequestSigning(with: signer, within: environment))
     }
 }
