@@ -71,6 +71,7 @@ struct DetailMessageTests {
         name: "ParameterError", file: "Requests/Vocabulary/Parameters/RequestParameters+ParameterError",
         texts: [
             "tooDeeplyNested": RequestParameters.ParameterError.tooDeeplyNested,
+            "tooManyValues": RequestParameters.ParameterError.tooManyValues,
             "dateOutOfRange": RequestParameters.ParameterError.dateOutOfRange,
             "withoutNames": RequestParameters.ParameterError.withoutNames,
             "keysWithoutNames": RequestParameters.ParameterError.keysWithoutNames,

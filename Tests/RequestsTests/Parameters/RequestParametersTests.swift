@@ -116,6 +116,64 @@ struct RequestParametersTests {
         #expect(try RequestParameters.Format.standard.query(of: ["v": deepest]) == "v=1")
     }
 
+    @Test("values that contain too many others are errors wherever they are written", .rows("HT-12"))
+    func tooMany() throws {
+        let double: (RequestParameters.Value) -> RequestParameters.Value = { .array([$0, $0]) }
+        let parameters: RequestParameters = ["v": (0..<400).reduce("x") { value, _ in double(value) }]
+        #expect(parameters == ["v": (0..<400).reduce("x") { value, _ in double(value) }])
+        for destination in [.query, .form, .json, .propertyList] as [ParameterSet.Destination] {
+            let request = AnonymousRequestProvider.example.post(.none, to: "/").adding(
+                parameters: parameters, in: destination)
+            let error = #expect(throws: RequestError.self) { try request.prepared() }
+            #expect(error?.underlying as? RequestParameters.ParameterError == .tooManyValues)
+        }
+        #expect(throws: RequestParameters.ParameterError.tooManyValues) {
+            try RequestParameters(encoding: ["v": parameters])
+        }
+        // Each scalar has all the names before it.
+        let large = (0..<16).reduce("x") { value, _ in double(value) }
+        let named = (0..<100).reduce(large) { value, _ in .item(String(repeating: "n", count: 100), value) }
+        #expect(throws: RequestParameters.ParameterError.tooManyValues) {
+            try RequestParameters.Format.standard.query(of: ["v": named])
+        }
+        let some = (0..<10).reduce("x") { value, _ in double(value) }
+        #expect(try RequestParameters.Format.standard.items(of: ["v": some]).count == 1_024)
+    }
+
+    @Test("the elements of a Set are sorted by their texts, nested values included", .rows("D-4"))
+    func sets() throws {
+        struct Item: Encodable, Hashable { let id: Int, date: Date }
+        struct Values: Encodable {
+            var words: Set = ["b", "a", "é", "c", "B", "ab", "d", "e"]
+            var items = Set((0..<9).map { Item(id: $0, date: .distantFuture + Double($0) * 1e12) })
+            var nested: Set<Set<Int>> = [[3, 1, 2], [10, 9], []]
+            var indices: [Set<Bool?>] = [[true, nil, false]]
+        }
+        let parameters = try RequestParameters(encoding: Values())
+        #expect(parameters["words"] == ["B", "a", "ab", "b", "c", "d", "e", "é"])
+        #expect(parameters["nested"] == [[], [1, 2, 3], [10, 9]])
+        #expect(parameters["indices"] == [[nil, false, true]])
+        guard case .array(let items)? = parameters["items"]?.content else { throw CancellationError() }
+        let ids = items.map { item -> RequestParameters.Value? in
+            if case .nested(let item) = item.content { item["id"] } else { nil }
+        }
+        #expect(ids == (0..<9).map { .integer($0) })
+    }
+
+    @Test("encoding takes time in proportion to the number of elements and members", .rows("D-4"))
+    func growth() async throws {
+        for isList in [true, false] {
+            let ratio = try await Growth.ratio(size: 4_000) { count in
+                let list = Array(0..<count)
+                let members = Dictionary(uniqueKeysWithValues: list.map { ("\($0)", $0) })
+                return {
+                    _ = try isList ? RequestParameters(encoding: ["v": list]) : RequestParameters(encoding: members)
+                }
+            }
+            #expect(ratio < Growth.limit, "list: \(isList)")
+        }
+    }
+
     @Test("a value without names and a value with endless nesting are rejected")
     func refused() {
         struct Endless: Encodable {

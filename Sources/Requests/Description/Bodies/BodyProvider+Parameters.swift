@@ -62,9 +62,7 @@ extension BodyProvider {
     /// null.
     static func propertyList(_ parameters: RequestParameters) -> BodyProvider {
         BodyProvider(kind: .other) { header, _ in
-            guard !parameters.contains(where: { $0.value.isTooDeep }) else {
-                throw RequestParameters.ParameterError.tooDeeplyNested
-            }
+            if let problem = parameters.lazy.compactMap(\.value.problem).first { throw problem }
             guard !parameters.containsNull else { throw RequestParameters.ParameterError.nullInPropertyList }
             return try propertyList(parameters.withoutDecimals, format: .xml).body(updating: &header)
         }

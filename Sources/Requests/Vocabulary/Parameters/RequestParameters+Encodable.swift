@@ -1,5 +1,8 @@
 extension RequestParameters {
-    /// Creates the parameters that `value` encodes, in the order of encoding; the members of a `Dictionary` are sorted.
+    /// Creates the parameters that `value` encodes, in the order of encoding.
+    ///
+    /// The members of a `Dictionary` are sorted by their names, and the elements of a `Set` by their texts, so that equal
+    /// values result in equal parameters.
     ///
     /// Dates and data are kept as such, so that a ``RequestParameters/Format`` determines how they are written. Numbers
     /// of any width and `Decimal` stay numbers, and a URL is its absolute string, as with `JSONEncoder`; other types
@@ -10,9 +13,12 @@ extension RequestParameters {
     /// - Throws: ``RequestParameters/ParameterError/withoutNames`` for a scalar or an array,
     ///   ``RequestParameters/ParameterError/keysWithoutNames`` for a dictionary whose keys cannot be names,
     ///   ``RequestParameters/ParameterError/durationWithoutUnit``,
-    ///   ``RequestParameters/ParameterError/tooDeeplyNested``, or the error of the value.
+    ///   ``RequestParameters/ParameterError/tooDeeplyNested``, ``RequestParameters/ParameterError/tooManyValues``, or
+    ///   the error of the value.
     public init(encoding value: some Encodable) throws {
-        guard case .nested(let parameters) = try ParameterNode.value(of: value, path: []).content else {
+        let value = try ParameterNode.value(of: value, path: [])
+        if let problem = value.problem { throw problem }
+        guard case .nested(let parameters) = value.content else {
             throw RequestParameters.ParameterError.withoutNames
         }
         self = parameters
@@ -73,15 +79,33 @@ private final class ParameterNode {
     /// Appends a member and returns its node.
     func member(_ key: any CodingKey) -> ParameterNode {
         let node = ParameterNode(path: path + [key])
-        if case .named(let members) = content { content = .named(members + [(key.stringValue, node)]) }
+        guard case .named(var members) = content else { return node }
+        // The only reference to the array, so that appending does not copy it.
+        content = .nothing
+        members.append((key.stringValue, node))
+        content = .named(members)
         return node
     }
 
     /// Appends an element and returns its node.
     func element() -> ParameterNode {
         let node = ParameterNode(path: path + [ParameterName(intValue: count)])
-        if case .elements(let elements) = content { content = .elements(elements + [node]) }
+        guard case .elements(var elements) = content else { return node }
+        content = .nothing
+        elements.append(node)
+        content = .elements(elements)
         return node
+    }
+
+    /// Returns values sorted by their texts in a query.
+    private static func sorted(_ values: [RequestParameters.Value]) throws -> [RequestParameters.Value] {
+        var format = RequestParameters.Format.standard
+        // A date of any year has an order; the format of the request determines whether it has a text.
+        format.dates = .custom { $0.timeIntervalSince1970.description }
+        return try values.map { value in
+            let items = try format.items(of: ["": value])
+            return (text: items.map { "\($0.name)=\($0.value ?? "")" }.joined(separator: "&"), value: value)
+        }.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }.map(\.value)
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
@@ -89,7 +113,7 @@ private final class ParameterNode {
         switch value {
         // These types would lose their meaning if their conformance to `Encodable` encoded them.
         case let value as RequestParameters.Value:
-            guard !value.isTooDeep else { throw RequestParameters.ParameterError.tooDeeplyNested }
+            if let problem = value.problem { throw problem }
             set(value)
         case let value as RequestParameters: set(.nested(value))
         case let value as Date: set(.date(value))
@@ -99,9 +123,14 @@ private final class ParameterNode {
         case let value as Decimal: set(value.isNaN ? .double(.nan) : .decimal(value))
         default:
             try value.encode(to: ParameterEncoder(node: self))
+            if value is any UnorderedElements, case .array(let elements) = self.value.content {
+                set(.array(try Self.sorted(elements)))
+            }
             guard value is any UnorderedMembers else { return }
             // Keys that cannot be names are encoded as elements, alternating with the values, in random order.
-            guard case .nested(let parameters) = self.value.content else {
+            let members = self.value
+            if let problem = members.problem { throw problem }
+            guard case .nested(let parameters) = members.content else {
                 throw RequestParameters.ParameterError.keysWithoutNames
             }
             set(.nested(parameters.sorted()))
@@ -112,6 +141,10 @@ private final class ParameterNode {
 /// A collection whose members have no order.
 private protocol UnorderedMembers {}
 extension Dictionary: UnorderedMembers {}
+
+/// A collection whose elements have no order.
+private protocol UnorderedElements {}
+extension Set: UnorderedElements {}
 
 private struct ParameterEncoder: Encoder {
     let node: ParameterNode

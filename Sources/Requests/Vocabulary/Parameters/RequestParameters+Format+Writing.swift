@@ -75,6 +75,9 @@ private struct ParameterExpansion {
     let format: RequestParameters.Format
     var scalars: [(name: String, value: RequestParameters.Value)] = []
     private var depth = 0
+    /// The number of bytes of the names of the scalars.
+    private var length = 0
+    private static let maximumLength = 256 << 20
 
     init(format: RequestParameters.Format) {
         self.format = format
@@ -96,7 +99,8 @@ private struct ParameterExpansion {
     private mutating func expand(_ value: RequestParameters.Value, named name: String) throws {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= RequestParameters.Value.maximumDepth, !value.isTooDeep else {
+        if let problem = value.problem { throw problem }
+        guard depth <= RequestParameters.Value.maximumDepth else {
             throw RequestParameters.ParameterError.tooDeeplyNested
         }
         switch value.content {
@@ -104,8 +108,17 @@ private struct ParameterExpansion {
         case .array(let values): try expand(elements: values, named: name)
         case .set(let values): try expand(members: values, named: name)
         case .null where format.nulls == .dropped: break
-        default: scalars.append((name, value))
+        default: try append(name, value)
         }
+    }
+
+    private mutating func append(_ name: String, _ value: RequestParameters.Value) throws {
+        // Each scalar has the names of all levels, so that the names can be much longer than the values.
+        length += name.utf8.count
+        guard scalars.count < RequestParameters.Value.maximumCount, length <= Self.maximumLength else {
+            throw RequestParameters.ParameterError.tooManyValues
+        }
+        scalars.append((name, value))
     }
 
     private mutating func expand(elements: [RequestParameters.Value], named name: String) throws {
@@ -113,7 +126,7 @@ private struct ParameterExpansion {
         case .joined(let separator) where elements.allSatisfy(\.isScalar):
             guard !elements.isEmpty else { return }
             let texts = try elements.map { try format.text(of: $0) ?? "" }
-            scalars.append((name, .string(texts.joined(separator: separator))))
+            try append(name, .string(texts.joined(separator: separator)))
         case .repeated, .joined:
             for element in elements { try expand(element, named: name) }
         case .brackets:

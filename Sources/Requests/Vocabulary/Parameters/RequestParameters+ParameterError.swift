@@ -4,6 +4,8 @@ extension RequestParameters {
     public enum ParameterError: Error, Hashable, Sendable {
         /// Values are nested more than 512 levels deep.
         case tooDeeplyNested
+        /// There are more than 4,194,304 values, or their names in a query or form are longer than 256 MiB.
+        case tooManyValues
         /// A date is not finite, or its year is before 1 or after 9999.
         case dateOutOfRange
         /// A value encodes as a scalar or an array, which have no names.
@@ -24,6 +26,7 @@ extension RequestParameters.ParameterError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .tooDeeplyNested: "the parameters are nested more than 512 levels deep"
+        case .tooManyValues: "the parameters contain more than 4,194,304 values, or their names are longer than 256 MiB"
         case .dateOutOfRange: "a date is not finite, or its year is not within 1 to 9999"
         case .withoutNames: "the value encodes as a scalar or an array; parameters need names"
         case .keysWithoutNames:

@@ -5,8 +5,9 @@ extension RequestParameters {
     /// values of variables, `.string(name)`. To read a value, match its ``content``. A ``RequestParameters/Format``
     /// determines how values are written in a query or form.
     ///
-    /// Values can be nested 512 levels deep. A deeper one has no content, and parameters that contain it cannot be
-    /// written: ``RequestParameters/ParameterError/tooDeeplyNested``.
+    /// Values can be nested 512 levels deep and contain 4,194,304 values, where a value that occurs twice counts twice.
+    /// A deeper or larger one has no content, and parameters that contain it cannot be written:
+    /// ``RequestParameters/ParameterError/tooDeeplyNested`` or ``RequestParameters/ParameterError/tooManyValues``.
     public struct Value: Hashable, Sendable {
         /// The content of a value.
         public enum Content: Hashable, Sendable {
@@ -36,27 +37,38 @@ extension RequestParameters {
             case nested(RequestParameters)
         }
 
-        // Releasing a nested value needs stack for each level: 100,000 levels would end the process. `JSONValue` has
-        // the same limit.
+        // Releasing nested values takes stack for each level, so that 100,000 of them would end the process. It is the
+        // limit of `JSONValue`, too.
         static let maximumDepth = 512
 
-        /// The content; ``Content/null`` for a value that is nested too deeply.
+        // `[v, v]` takes the memory of one array, so that a few lines of code contain more values than can be written.
+        static let maximumCount = 1 << 22
+
+        /// The content; ``Content/null`` for a value that is nested too deeply or too large.
         public let content: Content
         /// The number of levels of arrays, sets and nested parameters.
         private let depth: Int
+        /// The number of values at all levels, including this one; at most ``maximumCount`` + 1.
+        private let count: Int
 
         private init(_ content: Content) {
             self.content = content
-            depth = 0
+            (depth, count) = (0, 1)
         }
 
         private init(_ content: Content, containing values: some Sequence<RequestParameters.Value>) {
             depth = (values.lazy.map(\.depth).max() ?? 0) + 1
-            self.content = depth > Self.maximumDepth ? .null : content
+            count = values.reduce(1) { count, value in
+                let sum = count + value.count
+                return sum > Self.maximumCount ? Self.maximumCount + 1 : sum
+            }
+            self.content = depth > Self.maximumDepth || count > Self.maximumCount ? .null : content
         }
 
-        /// Whether the value is nested too deeply and has lost its content.
-        var isTooDeep: Bool { depth > Self.maximumDepth }
+        /// The error of a value that is nested too deeply or too large, so that it has no content; nil for all others.
+        var problem: RequestParameters.ParameterError? {
+            depth > Self.maximumDepth ? .tooDeeplyNested : count > Self.maximumCount ? .tooManyValues : nil
+        }
 
         /// No value, which is a bare name by default, and `null` in JSON.
         public static var null: RequestParameters.Value { Self(.null) }
@@ -144,10 +156,10 @@ extension RequestParameters.Value: Encodable {
     /// Encodes the value; dates and data follow the strategies of the encoder.
     ///
     /// - Parameter encoder: The encoder to write to.
-    /// - Throws: The error of the encoder, such as for NaN in JSON, or
-    ///   ``RequestParameters/ParameterError/tooDeeplyNested``.
+    /// - Throws: The error of the encoder, such as for NaN in JSON,
+    ///   ``RequestParameters/ParameterError/tooDeeplyNested`` or ``RequestParameters/ParameterError/tooManyValues``.
     public func encode(to encoder: any Encoder) throws {
-        if isTooDeep { throw RequestParameters.ParameterError.tooDeeplyNested }
+        if let problem { throw problem }
         if case .nested(let parameters) = content { return try parameters.encode(to: encoder) }
         var container = encoder.singleValueContainer()
         switch content {
