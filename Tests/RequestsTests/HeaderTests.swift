@@ -21,7 +21,11 @@ struct HeaderTests {
             Field(name: .cookie, value: "a=1"), Field(name: .setCookie, value: "x=1"),
             Field(name: .cookie, value: "b=2"), Field(name: .setCookie, value: "y=2"),
         ]
-        #expect(header[.cookie] == "a=1; b=2")
+        #expect(header[.cookie] == "a=1; b=2" && header.dictionaryValue["Cookie"] == "a=1; b=2")
+        for values in [["", "a=1", "", "b=2", ""], ["a=1", "", "", "b=2"], ["a=1; b=2"], ["", "", "a=1; b=2"]] {
+            let header = Header(values.map { Field(name: .cookie, value: $0) })
+            #expect(header[.cookie] == "a=1; b=2" && header.dictionaryValue["Cookie"] == "a=1; b=2", "\(values)")
+        }
         #expect(header[.setCookie] == "x=1")
         #expect(header.values(of: .setCookie) == ["x=1", "y=2"])
     }

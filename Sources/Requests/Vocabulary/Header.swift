@@ -46,17 +46,16 @@ public struct Header: Sendable {
 
     /// The joined value of the fields named `name`, or nil if there are none.
     ///
-    /// Values are joined with `,`, and those of Cookie with `; `. Values of Set-Cookie cannot be joined; the subscript
+    /// Values are joined with `,`, and those of Cookie that are not empty with `; `. Values of Set-Cookie cannot be joined; the subscript
     /// returns the first. Setting a value replaces all fields of that name with one; setting nil removes them.
     public subscript(name: Field.Name) -> String? {
         get {
             guard let first = index(of: name) else { return nil }
             var joined = value(at: first)
             guard name != .setCookie else { return joined }
-            let separator = name == .cookie ? "; " : ","
             var last = first
             while let next = index(of: name, after: last) {
-                joined += separator + value(at: next)
+                Self.append(value(at: next), to: &joined, of: name)
                 last = next
             }
             return joined
@@ -68,6 +67,13 @@ public struct Header: Sendable {
                 remove(name)
             }
         }
+    }
+
+    /// Joins another value of the fields named `name` to `joined` (RFC 9110 §5.3, RFC 6265 §5.4).
+    private static func append(_ value: String, to joined: inout String, of name: Field.Name) {
+        guard name == .cookie else { return joined += "," + value }
+        // Empty values contain no cookies, and a separator without a cookie is malformed.
+        joined += joined.isEmpty || value.isEmpty ? value : "; " + value
     }
 
     /// Returns the position of the first field named `name` after `index`, or nil if there is none.
@@ -320,7 +326,7 @@ extension Header: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, Cus
                 joined.append(field)
                 continue
             }
-            if field.name != .setCookie { joined[position].value += (field.name == .cookie ? "; " : ",") + field.value }
+            if field.name != .setCookie { Self.append(field.value, to: &joined[position].value, of: field.name) }
         }
         return joined.reduce(into: [:]) { $0[$1.name.rawValue] = $1.value }
     }
