@@ -109,7 +109,8 @@ struct RequestPathTests {
             ("./a", true), (".", true), ("a/b/../../c", true), ("a/b/../../../files/c", false), ("%2e%2E/x", false),
             (".%2e", false), ("a//../../b", false), ("/../x", false), ("..a", true), ("...", true),
             ("a/./../../b", false),
-            ("", true), ("%252e%252e", true), ("..%2Fx", true),
+            ("", true), ("%252e%252e", true), ("..%2Fx", false), ("a%2F%2e%2E", false), ("..%5cx", false),
+            ("a\\..\\b", false), ("..;v=1/x", false), ("a%2Fb", true), ("a..%2Fb;c..d", true), ("%2F..", false),
         ])
     func rawDirectory(text: String, isAllowed: Bool) throws {
         let paths: [RequestPath] = ["/files/\(raw: text)", "/files/\(raw: text)/x", "\(raw: text)"]

@@ -46,7 +46,8 @@ struct PathSegment: Sendable {
     /// Appends trusted text that is not a literal.
     ///
     /// - Parameter bytes: The text; `%2E` in it counts as a dot.
-    /// - Returns: The error of the first invalid segment that the text ends, or nil.
+    /// - Returns: The error of the first invalid segment that the text ends, or nil. A segment with an encoded slash, a
+    ///   backslash or a semicolon is invalid if it has a dot segment for a server that ends segments there, as S3 does.
     mutating func append(raw bytes: UnsafeBufferPointer<UInt8>) -> RequestError.InvalidRequest? {
         var problem: RequestError.InvalidRequest?
         for (index, part) in bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).enumerated() {
@@ -56,6 +57,11 @@ struct PathSegment: Sendable {
             }
             isRaw = true
             add(part)
+            if dots == 3, part.contains(where: { "%\\;".utf8.contains($0) }),
+                PercentEncoding.hasDotSegment(String(decoding: part, as: UTF8.self))
+            {
+                problem = problem ?? .dotSegment
+            }
         }
         return problem
     }

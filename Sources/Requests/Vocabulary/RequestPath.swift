@@ -212,7 +212,8 @@ extension RequestPath: ExpressibleByStringInterpolation {
         /// segments and valid `%XX` is kept.
         ///
         /// Do not use it for user input; use `\(segments:)` instead. Segments `..`, encoded ones included, may not
-        /// leave the directory of the literal: `"/files/\(raw: "../x")"` fails with
+        /// leave the directory of the literal, and may not stand next to an encoded slash:
+        /// `"/files/\(raw: "../x")"` and `"/files/\(raw: "..%2Fx")"` fail with
         /// ``RequestError/InvalidRequest/dotSegment`` when the request is prepared.
         public mutating func appendInterpolation(raw text: some StringProtocol) {
             writer.write(raw: String(text))
@@ -236,7 +237,10 @@ extension RequestPath: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(encoded) }
 }
 
-extension RequestPath: CustomStringConvertible {
-    /// The path as it is sent, percent-encoded.
-    public var description: String { encoded }
+extension RequestPath: CustomStringConvertible, CustomReflectable {
+    /// The path as it is sent, without the userinfo and the secret query items of a URI reference.
+    public var description: String { isReference ? Redaction.standard.redacted(reference: encoded) : encoded }
+
+    /// The mirror that `dump` prints: the description.
+    public var customMirror: Mirror { Mirror(self, children: ["path": description]) }
 }
