@@ -34,10 +34,7 @@ struct PlantedRecordTests {
 
     @Test("no recording or report contains a planted secret", .rows("R-74"), arguments: PlantedSecrets.places)
     func hidden(planted: PlantedSecrets) async throws {
-        for (name, text) in try await outputs(of: planted) {
-            #expect(!text.contains(PlantedSecrets.secret), "\(planted) in \(name): \(text)")
-            #expect(!text.contains("aHVudGVy") && !text.contains("dmVyYTpodW"), "\(planted) in \(name): \(text)")
-        }
+        planted.expectHidden(in: try await outputs(of: planted))
     }
 
     @Test("a recording hides no public text", .rows("R-74"), arguments: PlantedSecrets.publicTexts)

@@ -1,5 +1,6 @@
 package import Foundation
 package import Requests
+import Testing
 
 /// An exchange with a secret in one place, or with public text that resembles one.
 package struct PlantedSecrets: Sendable, CustomStringConvertible {
@@ -74,6 +75,28 @@ package struct PlantedSecrets: Sendable, CustomStringConvertible {
             PlantedSecrets(
                 "JSON in a multipart form", type: "multipart/form-data; boundary=b",
                 sent: form("data", #"{"jwt":"\#(secret)"}"#)),
+            PlantedSecrets(
+                "a field of a part", type: "multipart/form-data; boundary=b",
+                sent: "--b\r\nX-Access-Token:  \(secret) \r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n"
+                    + "\(secret)\r\n--b--\r\n"),
+            PlantedSecrets(
+                "JSON in a string", type: "application/json", sent: #"{"a":"{\"password\": \"\#(secret)\"}","page":2}"#),
+            PlantedSecrets(
+                "JSON in a string in a string", type: "application/json",
+                sent: #"["{\u0022a\u0022:\u0022{\\\"jwt\\\":\\\"\#(secret)\\\"}\u0022}"]"#),
+            PlantedSecrets(
+                "JSON in a form", type: "application/x-www-form-urlencoded",
+                sent: "payload=%7B%22token%22:+%22\(secret)%22%7D&page=2"),
+            PlantedSecrets(
+                "XML", type: "text/xml; charset=utf-8",
+                sent: "<?xml version='1.0'?><s:Body a='b'><s:Password t=\"x\">\(secret)</s:Password><b/></s:Body>"),
+            PlantedSecrets(
+                "an attribute", type: "application/soap+xml", sent: "<login user='v' password='\(secret)'/>"),
+            PlantedSecrets("XML without a type", sent: "<a><!-- <secret>\(secret)</secret> --></a>"),
+            PlantedSecrets(
+                "a response of STS", responseHeader: [Field(name: .contentType, value: "text/xml")],
+                received: "<R><AccessKeyId>list</AccessKeyId><SessionToken>\(secret)</SessionToken>"
+                    + "<SecretAccessKey>\(secret)"),
             response(.location, "http://127.0.0.1/?X-Amz-Security-Token=\(secret)"),
             response(.location, "http://vera:\(secret)@127.0.0.1/"), response(.contentLocation, "/x?sig=\(secret)"),
             response(.link, "<http://127.0.0.1/?private_token=\(secret)>; rel=\"next\""),
@@ -91,6 +114,9 @@ package struct PlantedSecrets: Sendable, CustomStringConvertible {
         request(.authorization, "Bearer \(secret)"), request(.cookie, "sid=\(secret)"),
         PlantedSecrets("a form", type: "application/x-www-form-urlencoded", sent: "password=\(secret)"),
         PlantedSecrets("JSON", type: "application/json", sent: #"{"api_key":"\#(secret)"}"#),
+        PlantedSecrets(
+            "a long form", type: "application/json",
+            sent: #"{"a":"\#(String(repeating: "a", count: 20_000))","password":"\#(secret)"}"#),
         PlantedSecrets("the userinfo", url: "http://vera:\(secret)@127.0.0.1:8180/files/list"),
     ].map { planted in
         PlantedSecrets(
@@ -105,6 +131,15 @@ package struct PlantedSecrets: Sendable, CustomStringConvertible {
             Field(name: .contentType, value: "text/plain; note=\"\(text)\""), Field(name: "X-Echo", value: text),
             Field(name: .wwwAuthenticate, value: "Bearer realm=\"\(text)\""),
         ]
+    }
+
+    /// Checks that no text contains the secret, in clear or as Basic credentials.
+    package func expectHidden(in outputs: [(name: String, text: String)]) {
+        for (name, text) in outputs {
+            #expect(!text.contains(Self.secret), "\(description) in \(name): \(text)")
+            #expect(
+                !text.contains("aHVudGVy") && !text.contains("dmVyYTpodW"), "\(description) in \(name): \(text)")
+        }
     }
 
     // MARK: Public text

@@ -139,7 +139,9 @@ extension PreparedRequest {
 
 extension Redaction {
     /// The maximum number of bytes of a body whose secret values are searched for in other text.
-    private static let searchedBody = 16 << 10
+    ///
+    /// A body of any length would be read again for each line of a log.
+    private static let searchedBody = 256 << 10
 
     /// Returns the secrets of a request.
     fileprivate func secrets(of request: PreparedRequest) -> [String] {
@@ -183,18 +185,25 @@ extension Redaction {
         let bytes = Array(body.prefix(Self.searchedBody))
         let mediaType = header[.contentType]
         let isForm = mediaType.flatMap(MediaType.init)?.subtype == .urlEncodedForm
-        return secretValues(in: bytes, mediaType).prefix(50).compactMap { value in
+        return secretValues(in: bytes, mediaType).prefix(50).flatMap { value -> [String] in
             let text = String(decoding: bytes[value.range], as: UTF8.self)
             if !value.isJSON {
-                return isForm ? PercentEncoding.decode(text.replacingBytes { $0 == 0x2B ? " " : nil }) : text
+                return isForm
+                    ? secrets(ofText: PercentEncoding.decode(text.replacingBytes { $0 == 0x2B ? " " : nil })) : [text]
             }
-            guard let json = try? JSONValue(parsing: Data(text.utf8)) else { return nil }
+            guard let json = try? JSONValue(parsing: Data(text.utf8)) else { return [] }
             // Only a word or a number can be repeated elsewhere.
             switch json {
-            case .string(let string): return string
-            case .array, .object: return nil
-            default: return text
+            case .string(let string): return secrets(ofText: string)
+            case .array, .object: return []
+            default: return [text]
             }
         }
+    }
+
+    /// Returns the text of a value, and the secrets of its members if it is JSON itself.
+    private func secrets(ofText text: String) -> [String] {
+        // Each level of strings needs twice the escapes of the one inside it, so there are few levels.
+        [text] + secrets(ofBody: Data(text.utf8), [.contentType(.json)])
     }
 }

@@ -53,6 +53,12 @@ public struct MediaType: Sendable {
         return (other.type == .text && (subtype == "json" || subtype == "javascript"))
             || subtype.utf8.suffix(5).elementsEqual("+json".utf8)
     }
+
+    /// Whether the subtype is `xml` or ends in `+xml` (RFC 7303 §4).
+    var isXML: Bool {
+        let subtype = ASCIIFolding.folded(subtype.rawValue.rawValue)
+        return subtype == "xml" || subtype.utf8.suffix(4).elementsEqual("+xml".utf8)
+    }
 }
 
 extension MediaType: Hashable, CustomStringConvertible {

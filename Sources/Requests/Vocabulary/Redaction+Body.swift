@@ -7,9 +7,11 @@ struct SecretValue {
 }
 
 extension Redaction {
-    /// Returns the values with secret names in a body: items of a form, parts of a multipart form, and members of JSON.
+    /// Returns the values with secret names in a body: items of a form, parts of a multipart form and their fields,
+    /// elements and attributes of XML, and members of JSON.
     ///
-    /// JSON is found in text of any type, even if it is malformed. The time is linear in the length of the body.
+    /// JSON is found in text of any type, even if it is malformed. An item of a form, or a string of JSON, that contains
+    /// JSON with a secret is a secret as a whole. The time is linear in the length of the body.
     ///
     /// - Parameters:
     ///   - body: The body, or its beginning.
@@ -22,6 +24,8 @@ extension Redaction {
             values = parts(of: body, boundary: boundary)
         } else if type?.subtype == .urlEncodedForm {
             values = items(of: body)
+        } else if type?.isXML ?? (body.first == UInt8(ascii: "<")) {
+            values = xmlValues(in: body)
         }
         return members(of: body, besides: values)
     }
@@ -32,9 +36,17 @@ extension Redaction {
     private func items(of form: [UInt8]) -> [SecretValue] {
         form.split(separator: UInt8(ascii: "&")).compactMap { item in
             guard let end = item.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-            guard isSecret(queryItem: String(decoding: item[..<end], as: UTF8.self)) else { return nil }
+            let (name, value) = (String(decoding: item[..<end], as: UTF8.self), item[(end + 1)...])
+            guard isSecret(queryItem: name) || hasSecretMember(inFormValue: value) else { return nil }
             return SecretValue(range: end + 1..<item.endIndex, isJSON: false)
         }
+    }
+
+    /// Whether an encoded value of a form contains JSON with a secret member.
+    private func hasSecretMember(inFormValue value: ArraySlice<UInt8>) -> Bool {
+        guard value.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "\"") }) else { return false }
+        let text = PercentEncoding.decode(String(decoding: value, as: UTF8.self))
+        return !members(of: Array(text.utf8), besides: []).isEmpty
     }
 
     /// Returns the contents of the secret parts of a multipart form (RFC 7578 §4).
@@ -42,12 +54,25 @@ extension Redaction {
         // The first delimiter needs no line break before it.
         let (bytes, delimiter) = (Array("\r\n".utf8) + form, Array("\r\n--\(boundary)".utf8))
         let starts = Self.occurrences(of: delimiter, in: bytes[...])
-        return zip(starts, starts.dropFirst() + [bytes.count]).compactMap { start, end in
+        return zip(starts, starts.dropFirst() + [bytes.count]).flatMap { start, end -> [SecretValue] in
             let part = bytes[min(start + delimiter.count, end)..<end]
-            guard let emptyLine = Self.occurrences(of: Array("\r\n\r\n".utf8), in: part).first,
-                isSecret(partWithHeader: part[..<emptyLine])
+            guard let emptyLine = Self.occurrences(of: Array("\r\n\r\n".utf8), in: part).first else { return [] }
+            let header = part[..<emptyLine]
+            let values = fields(of: header)
+            guard isSecret(partWithHeader: header) else { return values }
+            return values + [SecretValue(range: emptyLine + 2..<end - 2, isJSON: false)]
+        }
+    }
+
+    /// Returns the values of the secret fields of a part, which begins two bytes later than in the form.
+    private func fields(of header: ArraySlice<UInt8>) -> [SecretValue] {
+        header.split(separator: 0x0A).compactMap { line in
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+                isSecret(String(decoding: line[..<colon], as: UTF8.self)),
+                let start = line[(colon + 1)...].firstIndex(where: { $0 > 0x20 }),
+                let last = line.lastIndex(where: { $0 > 0x20 })
             else { return nil }
-            return SecretValue(range: emptyLine + 2..<end - 2, isJSON: false)
+            return SecretValue(range: start - 2..<last - 1, isJSON: false)
         }
     }
 
@@ -91,6 +116,11 @@ extension Redaction {
             }
             let end = Self.endOfString(text, from: quote)
             index = end
+            if hasSecretMember(inString: text[(quote + 1)..<end]) {
+                others = others.drop { $0.range.lowerBound < end }
+                values.append(SecretValue(range: quote..<end, isJSON: true))
+                continue
+            }
             let colon = Self.skippingSpace(text, from: end)
             guard colon < text.count, text[colon] == UInt8(ascii: ":"), isSecret(quoted: text[quote..<end]) else {
                 continue
@@ -107,6 +137,24 @@ extension Redaction {
             values.append(SecretValue(range: value..<last + 1, isJSON: true))
         }
         return values + others
+    }
+
+    /// Whether the content of a string of JSON is itself JSON with a secret member.
+    private func hasSecretMember(inString string: ArraySlice<UInt8>) -> Bool {
+        // Each level of strings has fewer bytes, and at most half of them are backslashes.
+        guard string.contains(Escape.json.rawValue) else { return false }
+        var text: [UInt8] = []
+        text.reserveCapacity(string.count)
+        string.withUnsafeBufferPointer { string in
+            var index = 0
+            while index < string.count {
+                let unit = string[index] == Escape.json.rawValue ? Escape.json.unit(string, at: index) : nil
+                for byte in 0..<(unit?.count ?? 1) { text.append(unit?[byte] ?? string[index]) }
+                index += unit?.length ?? 1
+            }
+        }
+        guard text.count < string.count else { return false }
+        return !members(of: text, besides: []).isEmpty
     }
 
     /// Whether the member with the quoted name `quoted` is secret.

@@ -204,9 +204,11 @@ private struct DecodedText {
             while position < text.count {
                 if text[position] == mark {
                     guard !escape.isTruncated(text, at: position) else { break }
-                    let isKept = lookahead?.keepsBackslash(text, at: position, &runEnd) ?? false
+                    let unit = escape.unit(text, at: position)
+                    // A backslash that forms no escape is part of every form, so that the search is not needed.
+                    let isKept = unit != nil && lookahead?.keepsBackslash(text, at: position, &runEnd) ?? false
                     if isKept { isChanged = true }
-                    if !isKept, let unit = escape.unit(text, at: position) {
+                    if !isKept, let unit {
                         let start = start(of: position)
                         for index in 0..<unit.count {
                             decoded.append(unit[index])

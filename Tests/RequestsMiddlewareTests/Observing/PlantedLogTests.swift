@@ -29,10 +29,7 @@ struct PlantedLogTests {
 
     @Test("no log or trace contains a planted secret", .rows("R-74"), arguments: PlantedSecrets.places)
     func hidden(planted: PlantedSecrets) async throws {
-        for (name, text) in try await outputs(of: planted) {
-            #expect(!text.contains(PlantedSecrets.secret), "\(planted) in \(name): \(text)")
-            #expect(!text.contains("aHVudGVy") && !text.contains("dmVyYTpodW"), "\(planted) in \(name): \(text)")
-        }
+        planted.expectHidden(in: try await outputs(of: planted))
     }
 
     @Test("no log or trace hides public text", .rows("R-74"), arguments: PlantedSecrets.publicTexts)
