@@ -15,9 +15,18 @@ package struct SecretMatrix: Sendable {
     ///
     /// The request's policy declares the last one of each as sensitive.
     static let spellings: [[Field.Name]] = [
-        ["authorization", "cookie", "proxy-authorization", "x-api-key", "x-key"],
-        ["AUTHORIZATION", "COOKIE", "PROXY-AUTHORIZATION", "X-API-KEY", "X-KEY"],
-        ["aUtHoRiZaTiOn", "cOoKiE", "pRoXy-AuThOrIzAtIoN", "x-aPi-KeY", "x-kEY"],
+        [
+            "authorization", "cookie", "proxy-authorization", "x-api-key", "x-access-token", "private-token",
+            "x-goog-signature", "x-auth", "x-key",
+        ],
+        [
+            "AUTHORIZATION", "COOKIE", "PROXY-AUTHORIZATION", "X-API-KEY", "X_ACCESS_TOKEN", "PRIVATE-TOKEN",
+            "X-AMZ-SECURITY-TOKEN", "SESSION", "X-KEY",
+        ],
+        [
+            "aUtHoRiZaTiOn", "cOoKiE", "pRoXy-AuThOrIzAtIoN", "x-aPi-KeY", "accessToken", "PrivateToken",
+            "x-Hub-Signature-256", "csrfToken", "x-kEY",
+        ],
     ]
 
     static let statuses: [HTTPStatus] = [301, 302, 303, 307, 308]
