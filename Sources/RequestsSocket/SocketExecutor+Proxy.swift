@@ -86,8 +86,8 @@ extension SocketExecutor {
         /// The credentials for every request without a Proxy-Authorization field.
         public var authorization: Authorization?
 
-        /// The hosts that are reached without the proxy: `example.com` is that host, `.example.com` all names below it,
-        /// and `192.0.2.0/24` the addresses in that range.
+        /// The hosts that are reached without the proxy: `example.com` is that host, `.example.com` and `*.example.com`
+        /// are all names below it, `192.0.2.0/24` the addresses in that range, and `*` all hosts.
         ///
         /// An entry with a port, such as `example.com:8080`, concerns only that port. Names are matched ignoring ASCII
         /// case and a dot at the end, and a name outside ASCII is the same as its form with `xn--`. IPv6 addresses may

@@ -217,6 +217,10 @@ struct ProxyTests {
             (".", "example.com", 80, false),
             ("example.com\u{301}", "example.com", 80, false),
             ("example.com:+80", "example.com", 80, false),
+            ("*", "example.com", nil, true), (" * ", "[::1]", 81, true), ("*", "127.0.0.1", 80, true),
+            ("*:81", "example.com", 81, true), ("*:81", "example.com", 80, false),
+            ("*.Example.com", "a.example.com", 80, true), ("*.example.com", "example.com", 80, false),
+            ("*example.com", "example.com", 80, false), ("a*", "a", 80, false),
         ] as [(String, String, Int?, Bool)])
     func spellings(entry: String, host: String, port: Int?, isExcluded: Bool) {
         let proxy = SocketExecutor.Proxy(host: "p", port: 1, excludedHosts: [entry])

@@ -9,6 +9,8 @@ struct ExcludedHosts: Sendable {
         case host(String)
         /// All names that end in this text, which begins with a dot.
         case below(String)
+        /// All hosts.
+        case all
     }
 
     private let entries: [(kind: Kind, port: Int?)]
@@ -18,7 +20,9 @@ struct ExcludedHosts: Sendable {
             let entry = Self.trimmed(text)
             if entry.containsByte("/") { return (.range(String(entry)), nil) }
             let (host, port) = Self.parts(of: entry)
-            let name = HostText.canonical(host)
+            if host.hasSameBytes(as: "*") { return (.all, port) }
+            // No host contains an asterisk, so `*.example.com` can only mean the names below that host.
+            let name = HostText.canonical(host.hasBytePrefix("*.") ? String(host.droppingFirstBytes(1)) : host)
             return (name.hasBytePrefix(".") ? .below(name) : .host(name), port)
         }
     }
@@ -33,6 +37,7 @@ struct ExcludedHosts: Sendable {
             case .range(let range): IPAddressText.range(range, contains: host)
             case .host(let name): host.hasSameBytes(as: name)
             case .below(let suffix): host.hasByteSuffix(suffix)
+            case .all: true
             }
         }
     }
