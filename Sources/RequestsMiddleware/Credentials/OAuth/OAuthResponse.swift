@@ -26,7 +26,10 @@ struct OAuthResponse {
     init(_ head: ResponseHead, _ body: Data, secrets: [String]) throws(RequestError) {
         status = head.status
         members = (try? JSONDecoder().decode([String: Member].self, from: body))?.compactMapValues(\.value) ?? [:]
-        if let code = members["error"], !code.isNull {
+        // Some servers add an empty code to a token.
+        let isEmptyBesideToken =
+            members["access_token"] != nil && [JSONValue.string(""), false].contains(members["error"])
+        if let code = members["error"], !code.isNull, !isEmptyBesideToken {
             throw Self.refusal(code, members, status, SecretFinder(secrets))
         }
         guard 200..<300 ~= status.code else { throw Self.failure("no error code", status) }

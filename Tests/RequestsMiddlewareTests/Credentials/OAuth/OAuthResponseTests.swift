@@ -55,6 +55,7 @@ struct OAuthResponseTests {
             #""expires_in": 1e400"#, #""expires_in": -1e400"#, #""expires_in": [3600]"#, #""expires_in": {}"#,
             #""expires_in": "soon""#, #""expires_in": "nan""#, #""expires_in": "inf""#, #""expires_in": "0x10""#,
             #""expires_in": "3600\u0301""#, #""expires_in": true"#, #""other": 1e400"#,
+            #""error": """#, #""error": null"#, #""error": false"#, #""error": "", "error_description": "none""#,
         ])
     func spentGrants(member: String) async throws {
         let old = OAuthCredential(accessToken: "a", refreshToken: "old-r", scope: "s", idToken: "i")
