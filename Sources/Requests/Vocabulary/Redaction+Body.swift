@@ -10,8 +10,8 @@ extension Redaction {
     /// Returns the values with secret names in a body: items of a form, parts of a multipart form and their fields,
     /// elements and attributes of XML, and members of JSON.
     ///
-    /// JSON is found in text of any type, even if it is malformed. An item of a form, or a string of JSON, that contains
-    /// JSON with a secret is a secret as a whole. The time is linear in the length of the body.
+    /// JSON is found in text of any type, even if it is malformed. An item of a form, or a string of JSON, that
+    /// contains JSON with a secret is a secret as a whole. The time is linear in the length of the body.
     ///
     /// - Parameters:
     ///   - body: The body, or its beginning.

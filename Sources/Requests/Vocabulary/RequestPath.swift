@@ -212,7 +212,7 @@ extension RequestPath: ExpressibleByStringInterpolation {
         /// segments and valid `%XX` is kept.
         ///
         /// Do not use it for user input; use `\(segments:)` instead. Segments `..`, encoded ones included, may not
-        /// leave the directory of the literal, and may not stand next to an encoded slash:
+        /// leave the directory of the literal, and may not be next to an encoded slash:
         /// `"/files/\(raw: "../x")"` and `"/files/\(raw: "..%2Fx")"` fail with
         /// ``RequestError/InvalidRequest/dotSegment`` when the request is prepared.
         public mutating func appendInterpolation(raw text: some StringProtocol) {

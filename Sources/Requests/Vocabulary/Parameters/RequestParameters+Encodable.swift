@@ -1,8 +1,8 @@
 extension RequestParameters {
     /// Creates the parameters that `value` encodes, in the order of encoding.
     ///
-    /// The members of a `Dictionary` are sorted by their names, and the elements of a `Set` by their texts, so that equal
-    /// values result in equal parameters.
+    /// The members of a `Dictionary` are sorted by their names, and the elements of a `Set` by their texts, so that
+    /// equal values result in equal parameters.
     ///
     /// Dates and data are kept as such, so that a ``RequestParameters/Format`` determines how they are written. Numbers
     /// of any width and `Decimal` stay numbers, and a URL is its absolute string, as with `JSONEncoder`; other types

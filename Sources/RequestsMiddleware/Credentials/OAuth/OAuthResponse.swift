@@ -27,9 +27,7 @@ struct OAuthResponse {
         status = head.status
         members = (try? JSONDecoder().decode([String: Member].self, from: body))?.compactMapValues(\.value) ?? [:]
         // Some servers add an empty code to a token.
-        let isEmptyBesideToken =
-            members["access_token"] != nil && [JSONValue.string(""), false].contains(members["error"])
-        if let code = members["error"], !code.isNull, !isEmptyBesideToken {
+        if let code = members["error"], !code.isNull, members["access_token"] == nil || !Self.isEmpty(code) {
             throw Self.refusal(code, members, status, SecretFinder(secrets))
         }
         guard 200..<300 ~= status.code else { throw Self.failure("no error code", status) }
@@ -41,6 +39,8 @@ struct OAuthResponse {
             throw Self.failure("the body is not a JSON object\(type)", status)
         }
     }
+
+    private static func isEmpty(_ code: JSONValue) -> Bool { code.string.map(\.isEmpty) ?? (code == false) }
 
     private static func refusal(
         _ code: JSONValue, _ members: [String: JSONValue], _ status: HTTPStatus, _ finder: SecretFinder
