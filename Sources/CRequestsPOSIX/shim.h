@@ -42,9 +42,7 @@
 #if defined(__linux__)
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/sendfile.h>
-#include <sys/syscall.h>
 #elif defined(__APPLE__)
 #include <sys/event.h>
 #endif
@@ -55,7 +53,6 @@ extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int pthread_setname_np(pthread_t, const char *);
 extern void *mremap(void *, size_t, size_t, int, ...);
 #define MREMAP_MAYMOVE 1
-#define SCHED_BATCH 3
 #endif
 
 // MARK: Constants
@@ -517,23 +514,6 @@ static inline int rp_thread_start(const char *name, size_t stack, void (*body)(v
     pthread_attr_destroy(&attributes);
     if (code != 0) { free(record); }
     return code;
-}
-
-/// Changes the policy of the calling thread from SCHED_OTHER to SCHED_BATCH, or back; returns whether it has changed.
-///
-/// With a seccomp filter nothing is changed, because it may end the process at the call. The system calls are made
-/// directly: glibc remembers a policy that others may have changed, and musl does not support these functions.
-static inline bool rp_set_batch(bool is_batch) {
-#if defined(__linux__)
-    if (prctl(PR_GET_SECCOMP) != 0) { return false; }
-    const int current = is_batch ? SCHED_OTHER : SCHED_BATCH;
-    const int next = is_batch ? SCHED_BATCH : SCHED_OTHER;
-    const struct sched_param parameters = {0};
-    return syscall(SYS_sched_getscheduler, 0) == current && syscall(SYS_sched_setscheduler, 0, next, &parameters) == 0;
-#else
-    (void)is_batch;
-    return false;
-#endif
 }
 
 // MARK: Processes

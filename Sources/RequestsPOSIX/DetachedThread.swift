@@ -38,15 +38,6 @@ package enum DetachedThread {
         #endif
     }
 
-    /// Makes the calling thread a batch thread, which does not interrupt running threads when it wakes, or an ordinary
-    /// one again.
-    ///
-    /// - Returns: Whether it has changed; false if it has another scheduling policy, such as a real-time one, in a
-    ///   process with a seccomp filter, and on platforms other than Linux.
-    package static func setBatch(_ isBatch: Bool) -> Bool {
-        rp_set_batch(isBatch)
-    }
-
     /// The function of a thread, as an object that a C pointer can refer to.
     private final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -86,9 +86,6 @@ extension Reactor {
     /// Whether the platform supports standing reports; for tests.
     package static var keepsReporting: Bool { ReadinessQueue.supportsStandingReports }
 
-    /// The number of waits of the thread as a batch thread; for tests.
-    package var batchWaits: Int { core.batchWaits.load(ordering: .relaxed) }
-
     /// The instant at which the thread wakes without an event; for tests of how seldom it does.
     package var nextWake: Deadline { Deadline(nanoseconds: core.nextWake.load(ordering: .acquiring)) }
 }
@@ -111,8 +108,6 @@ final class ReactorCore: WaitClock, Sendable {
     /// The jobs of the tasks that run on the thread; nil if it runs none.
     let jobs: ReactorJobs?
     let signal: WakeSignal
-    /// The number of waits of the thread as a batch thread (decision 0053).
-    let batchWaits = Atomic(0)
     private let isStopping = Atomic(false)
 
     init(forks: Int, runsTasks: Bool) throws(SystemError) {
@@ -155,46 +150,19 @@ final class ReactorCore: WaitClock, Sendable {
         let events = ReadinessQueue.Events()
         var ready: [ReadinessEvent] = []
         ready.reserveCapacity(256)
-        // The app determines the scheduling of a thread that runs its tasks (decision 0053).
-        var policy = WakePolicy(isPossible: jobs == nil)
         while !isStopping.load(ordering: .acquiring) {
             let mayWait = jobs?.beginWait() ?? true
             let timeout = mayWait ? Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout : 0
-            if policy.isBatch {
-                waitAsBatchThread(into: events, milliseconds: timeout, &policy) { ready.append($0) }
-            } else {
-                queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
-            }
+            queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
             _ = jobs?.endWait()
             // A turn with events does not check for overdue waits, so that each turn reads the clock once.
             let mayBeDue = timeout == 0 || ready.isEmpty
             deliver(ready)
-            policy.record(
-                events: ready.count, registrations: table.withLock { $0.count }, now: Deadline.now.nanoseconds)
             ready.removeAll(keepingCapacity: true)
             if mayBeDue { sweepIfDue() }
             jobs?.run()
         }
         jobs?.close()
-    }
-
-    /// Waits as a batch thread; the thread is an ordinary one again when the wait ends, because threads that the pool
-    /// creates while tasks are resumed inherit its policy.
-    private func waitAsBatchThread(
-        into events: borrowing ReadinessQueue.Events, milliseconds timeout: Int32, _ policy: inout WakePolicy,
-        _ report: (ReadinessEvent) -> Void
-    ) {
-        var hasEvents = false
-        queue.wait(into: events, milliseconds: 0) {
-            hasEvents = true
-            report($0)
-        }
-        if hasEvents || timeout == 0 { return }
-        policy.isPossible = DetachedThread.setBatch(true)
-        queue.wait(into: events, milliseconds: timeout, report)
-        guard policy.isPossible else { return }
-        policy.isPossible = DetachedThread.setBatch(false)
-        batchWaits.add(1, ordering: .relaxed)
     }
 
     /// Resumes the tasks for which events have arrived.
