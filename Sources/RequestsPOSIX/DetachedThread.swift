@@ -29,15 +29,6 @@ package enum DetachedThread {
         sched_yield()
     }
 
-    /// Whether calls yield before they suspend on this platform; only Linux was measured (decision 0054).
-    package static var yieldsBeforeSuspending: Bool {
-        #if os(Linux)
-        true
-        #else
-        false
-        #endif
-    }
-
     /// The function of a thread, as an object that a C pointer can refer to.
     private final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -30,8 +30,6 @@ final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals here without a new request.
     @exclusivity(unchecked) private var hasStandingReports = false
-    /// Whether a call yields its thread before it suspends (decision 0054).
-    @exclusivity(unchecked) private var yieldPolicy = YieldPolicy()
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
     /// Whether a response is received at once when the request has been sent, as in ``Exchange/receivesAtOnce``.
@@ -93,8 +91,7 @@ extension Connection {
     }
 
     /// Records that the exchange ended, before the connection returns to the pool.
-    func endExchange(at end: Deadline) {
-        yieldPolicy.endExchange(at: end.nanoseconds)
+    func endExchange() {
         inbound.shrink()
     }
 
@@ -246,8 +243,7 @@ extension Connection {
 // MARK: Waiting
 
 extension Connection {
-    /// Suspends until a direction of `wanted` is ready, or returns before, after it has yielded the thread once
-    /// (decision 0054).
+    /// Suspends until a direction of `wanted` is ready.
     ///
     /// Many calls at once wait for heads with standing reports: nearly every such wait suspends, and needs no request
     /// then (decision 0011). So do all waits to read on a thread that runs the tasks itself (decision 0040).
@@ -255,9 +251,6 @@ extension Connection {
         let wanted = stream.directions(for: wanted)
         if wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
-            if atHead, wasAlone, !runsTasks, wanted == .reading, DetachedThread.yieldsBeforeSuspending {
-                return try await waitAlone(by: deadline)
-            }
             let standing = atHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: wanted, by: deadline, standing: standing)
@@ -277,18 +270,6 @@ extension Connection {
     private func takeTurn(by deadline: Deadline) async throws(WaitError) {
         try deadline.checkTurn()
         await channel.yield()
-    }
-
-    /// Yields the thread or, unless the policy begins a trial, suspends until bytes can be read.
-    private func waitAlone(by deadline: Deadline) async throws(WaitError) {
-        let start = Deadline.now
-        if yieldPolicy.beginWait(at: start.nanoseconds) {
-            DetachedThread.yield()
-            yieldPolicy.recordYield(nanoseconds: Deadline.now.nanoseconds(since: start))
-        } else {
-            hasStandingReports = false
-            try await channel.wait(for: .reading, by: deadline)
-        }
     }
 
     /// Ends the standing reports, for a call that may find its response without a wait.

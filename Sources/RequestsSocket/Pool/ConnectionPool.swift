@@ -285,7 +285,7 @@ extension ConnectionPool: SlotOwner {
         guard keepAlive?.max != 0 else { return }
         let timeout = min(idleNanoseconds, keepAlive?.timeout.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0, isCurrent(connection) else { return }
-        connection.endExchange(at: now)
+        connection.endExchange()
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
         putBack(connection, afterReuse: connection.isReused, afterHTTP11: afterHTTP11)
     }
