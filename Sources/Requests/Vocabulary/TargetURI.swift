@@ -33,29 +33,22 @@ public struct TargetURI: Sendable {
         }
     }
 
-    /// An origin as the key of a table, with its hash, because each request looks it up several times.
+    /// An origin as the key of a table.
     package final class OriginKey: Hashable, Sendable {
         /// The scheme, host and port.
         package let text: String
-        private let textHash: Int
 
         /// Creates a key from its text.
         package init(_ text: String) {
             self.text = text
-            var hasher = Hasher()
-            text.hashBytes(into: &hasher)
-            textHash = hasher.finalize()
         }
 
         package static func == (left: OriginKey, right: OriginKey) -> Bool {
             // Most targets of an origin share its key.
-            left === right || left.textHash == right.textHash && left.text.hasSameBytes(as: right.text)
+            left === right || left.text.hasSameBytes(as: right.text)
         }
 
-        package func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
-
-        /// Returns the hash for a table, which is not hashed a second time.
-        package func _rawHashValue(seed: Int) -> Int { textHash ^ seed }
+        package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
     }
 
     /// The immutable storage of a target.

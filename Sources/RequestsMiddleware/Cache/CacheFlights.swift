@@ -25,46 +25,25 @@ final class CacheFlights: Sendable {
     /// the same use of cookies and the same caller.
     struct Key: Hashable, Sendable {
         private let exchange: CacheExchange
-        /// The hash, computed once.
-        fileprivate let ownHash: Int
-
-        /// Creates the key of an exchange with a place.
-        fileprivate init(_ exchange: CacheExchange, in place: Place) {
-            self.exchange = exchange
-            ownHash = place.hash
-        }
 
         init(_ exchange: CacheExchange) {
             self.exchange = exchange
-            // Combined without a `Hasher`, because the parts are hashes already.
-            var hash = exchange.key.textHash
-            guard exchange.request.hasFields else {
-                ownHash = hash
-                return
-            }
-            for field in exchange.request.header where !field.name.isTraceContext {
-                hash = hash &* 31 &+ field.hashValue
-            }
-            ownHash = hash
         }
 
         static func == (left: Self, right: Self) -> Bool {
-            guard left.ownHash == right.ownHash else { return false }
-            return left.exchange === right.exchange || left.exchange.isIdentical(to: right.exchange)
+            left.exchange === right.exchange || left.exchange.isIdentical(to: right.exchange)
         }
 
-        func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
-
-        /// Returns the hash for a table, which is not hashed a second time.
-        func _rawHashValue(seed: Int) -> Int { ownHash ^ seed }
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(exchange.key)
+            for field in exchange.request.header where !field.name.isTraceContext { hasher.combine(field) }
+        }
     }
 
     /// A request in progress, for which identical requests wait.
     ///
     /// It does not refer to the exchange, which refers to it.
     struct Place: Sendable {
-        /// The hash of the key.
-        fileprivate let hash: Int
         fileprivate let number: Int
     }
 
@@ -83,7 +62,7 @@ final class CacheFlights: Sendable {
         mutating func lead(_ key: Key) -> Place {
             nextNumber += 1
             flights[key] = Flight(number: nextNumber)
-            return Place(hash: key.ownHash, number: nextNumber)
+            return Place(number: nextNumber)
         }
     }
 
@@ -112,7 +91,7 @@ final class CacheFlights: Sendable {
                 if Task.isCancelled { return .cancelled }
                 guard state.flights[key] != nil else {
                     state.flights[key] = Flight(number: id)
-                    return .granted(.leading(Place(hash: key.ownHash, number: id)))
+                    return .granted(.leading(Place(number: id)))
                 }
                 state.flights[key]?.waiters[id] = continuation
                 return nil
@@ -133,7 +112,7 @@ final class CacheFlights: Sendable {
     /// Ends a request, and resumes all that wait for it.
     func end(_ exchange: CacheExchange, in place: Place, _ outcome: Outcome) {
         let waiters = state.withLock { state -> [Wait.Continuation] in
-            guard let index = state.flights.index(forKey: Key(exchange, in: place)),
+            guard let index = state.flights.index(forKey: Key(exchange)),
                 state.flights.values[index].number == place.number
             else { return [] }
             ended.add(1, ordering: .releasing)

@@ -7,15 +7,9 @@ extension Caching {
         /// The text of the key, compared byte by byte.
         public let text: String
 
-        /// The hash of the text, computed once, because each request looks up its key several times.
-        let textHash: Int
-
         /// Creates a key from its text.
         public init(text: String) {
             self.text = text
-            var hasher = Hasher()
-            text.hashBytes(into: &hasher)
-            textHash = hasher.finalize()
         }
 
         /// Creates the key of the responses for `target` in the partition whose keys begin with `prefix`.
@@ -30,14 +24,11 @@ extension Caching {
 
         /// Returns whether the texts have the same bytes.
         public static func == (left: Self, right: Self) -> Bool {
-            left.textHash == right.textHash && left.text.hasSameBytes(as: right.text)
+            left.text.hasSameBytes(as: right.text)
         }
 
         /// Hashes the bytes of the text.
-        public func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
-
-        /// Returns the hash for a table, which is not hashed a second time.
-        public func _rawHashValue(seed: Int) -> Int { textHash ^ seed }
+        public func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
     }
 }
 
