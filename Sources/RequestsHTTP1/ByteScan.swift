@@ -1,3 +1,5 @@
+import Requests
+
 // `unchecked` and `unsafeLoad` are used only where the code around them proves that the position is within the span, or
 // where the documentation requires it of the caller.
 
@@ -98,29 +100,14 @@ extension Span<UInt8> {
         return ((nonletters & nonhyphens | word) & Self.highBits).trailingZeroBitCount &>> 3
     }
 
-    /// Returns whether the token from `start` to before `end` is `name`, ignoring ASCII case.
-    ///
-    /// The bounds must be within the span. `name` consists of lower-case letters and hyphens.
-    @inline(__always)  // so that the words of `name` are constants
+    /// Returns whether the bytes from `start` to before `end` are `name`, which is in lower case, ignoring ASCII case.
     func isName(_ name: StaticString, from start: Int, to end: Int) -> Bool {
-        let length = name.utf8CodeUnitCount
-        guard end &- start == length else { return false }
-        // In a token, setting bit 0x20 yields a letter or hyphen of `name` only from the same letter or hyphen.
-        guard length >= 8 else {
-            var offset = 0
-            while offset < length, self[unchecked: start &+ offset] | 0x20 == name.utf8Start[offset] { offset &+= 1 }
-            return offset == length
-        }
-        let expected = UnsafeRawPointer(name.utf8Start)
+        guard end &- start == name.utf8CodeUnitCount else { return false }
         var offset = 0
-        while true {
-            let lowerCase = word(at: start &+ offset) | Self.ones &* 0x20
-            let word = UInt64(littleEndian: expected.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            guard lowerCase == word else { return false }
-            if offset == length &- 8 { return true }
-            // The last word may overlap the previous one.
-            offset = min(offset &+ 8, length &- 8)
+        while start &+ offset < end, ASCIIFolding.folded(self[start &+ offset]) == name.utf8Start[offset] {
+            offset &+= 1
         }
+        return start &+ offset == end
     }
 
     /// Whether the bytes begin with `HTTP/1.1 200 OK`, CR and LF.

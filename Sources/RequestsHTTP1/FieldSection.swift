@@ -201,13 +201,10 @@ extension Span<UInt8> {
     /// Returns the framing role of the field whose name is the token from `start` to before `end`.
     @inline(__always)  // called for each field
     fileprivate func framingRole(from start: Int, to end: Int) -> FramingRole? {
-        switch end &- start {
-        case 4 where isName("host", from: start, to: end): .host
-        case 10 where isName("connection", from: start, to: end): .connection
-        case 10 where isName("keep-alive", from: start, to: end): .keepAlive
-        case 14 where isName("content-length", from: start, to: end): .contentLength
-        case 17 where isName("transfer-encoding", from: start, to: end): .transferEncoding
-        default: nil
-        }
+        if isName("host", from: start, to: end) { return .host }
+        if isName("connection", from: start, to: end) { return .connection }
+        if isName("keep-alive", from: start, to: end) { return .keepAlive }
+        if isName("content-length", from: start, to: end) { return .contentLength }
+        return isName("transfer-encoding", from: start, to: end) ? .transferEncoding : nil
     }
 }

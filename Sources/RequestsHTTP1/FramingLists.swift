@@ -9,8 +9,8 @@ struct ConnectionOptions {
 
     mutating func add(_ value: Span<UInt8>) {
         value.forEachElement { start, end in
-            if value.isToken("close", from: start, to: end) { closes = true }
-            if value.isToken("keep-alive", from: start, to: end) { keepsAlive = true }
+            if value.isName("close", from: start, to: end) { closes = true }
+            if value.isName("keep-alive", from: start, to: end) { keepsAlive = true }
         }
     }
 }
@@ -30,7 +30,7 @@ struct TransferCodings {
         isPresent = true
         value.forEachElement { start, end in
             count &+= 1
-            endsChunked = value.isToken("chunked", from: start, to: end)
+            endsChunked = value.isName("chunked", from: start, to: end)
             if endsChunked { chunkedCount &+= 1 }
         }
     }
@@ -118,15 +118,5 @@ extension Span<UInt8> {
             if start < end { body(start, end) }
             position &+= 1
         }
-    }
-
-    /// Returns whether the bytes from `start` to before `end` are `token`, which is in lower case, ignoring ASCII case.
-    fileprivate func isToken(_ token: StaticString, from start: Int, to end: Int) -> Bool {
-        guard end &- start == token.utf8CodeUnitCount else { return false }
-        var offset = 0
-        while start &+ offset < end, ASCIIFolding.folded(self[start &+ offset]) == token.utf8Start[offset] {
-            offset &+= 1
-        }
-        return start &+ offset == end
     }
 }

@@ -202,11 +202,8 @@ struct ResponseOutput {
 extension Field.Name {
     /// Whether only the server sets the field of a response.
     fileprivate var framesMessage: Bool {
-        // The length is compared first, as for requests (`belongsToExecutor`).
-        switch rawValue.utf8.count {
-        case 10: self == .connection || self == .keepAlive
-        case 14: self == .contentLength
-        case 17: self == .transferEncoding
+        switch self {
+        case .connection, .keepAlive, .contentLength, .transferEncoding: true
         default: false
         }
     }

@@ -10,37 +10,6 @@ package enum Token {
         return !isEmpty
     }
 
-    /// Returns whether `bytes` are a token.
-    ///
-    /// Letters and hyphens, of which nearly every name consists, are checked eight at a time, and other bytes one by
-    /// one.
-    static func isToken(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        let (words, last) = (UnsafeRawBufferPointer(bytes), bytes.count - 8)
-        guard last >= 0 else {
-            // Four to seven bytes are one word: two halves that overlap.
-            return bytes.count >= 4 && areLettersOrHyphens(ASCIIFolding.shortWord(of: words))
-                || !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
-        }
-        var index = 0
-        while true {
-            let isPlain = areLettersOrHyphens(words.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            guard isPlain || words[index..<index + 8].allSatisfy(isTokenByte) else { return false }
-            if index == last { return true }
-            // The last word may overlap the previous one.
-            index = min(index + 8, last)
-        }
-    }
-
-    /// Returns whether each byte of `word` is an ASCII letter or a hyphen.
-    private static func areLettersOrHyphens(_ word: UInt64) -> Bool {
-        let (ones, highBits): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-        // All operands have 7 bits in each byte, so no sum carries into the next. Bit 0x20 folds the letters.
-        let (low, other) = ((word | 0x20 &* ones) & ~highBits, (word ^ 0x2D &* ones) & ~highBits)
-        // The sums set the high bit of each byte from a (0x61) on, above z (0x7A), and other than the hyphen (0x2D).
-        let (fromA, afterZ, isOther) = (low &+ 0x1F &* ones, low &+ 0x05 &* ones, other &+ 0x7F &* ones)
-        return (fromA & ~afterZ | ~isOther) & ~word & highBits == highBits
-    }
-
     /// Returns whether `byte` is allowed in a token.
     package static func isTokenByte(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
@@ -48,7 +17,7 @@ package enum Token {
 
     /// Returns whether `text` is a token.
     static func isToken(_ text: String) -> Bool {
-        text.utf8.withContiguousStorageIfAvailable { isToken($0) } ?? isToken(text.utf8)
+        isToken(text.utf8)
     }
 
     /// Returns whether every byte of `text` is allowed in a field value.

@@ -21,16 +21,11 @@ struct CacheFields: OptionSet, Sendable {
         self = request.hasCredentials ? .credentials : []
         guard request.hasFields else { return }
         for field in request.header {
-            let name = field.name
-            // The lengths of the names exclude most fields, as for requests (`belongsToExecutor`).
-            switch name.rawValue.utf8.count {
-            case 5 where name == .range: insert(.range)
-            case 6 where name == "Pragma": insert(.directives)
-            case 8 where name == .ifMatch || name == .ifRange: insert(.unsupported)
-            case 13 where name == .cacheControl: insert(.directives)
-            case 13 where name == .ifNoneMatch: insert(.precondition)
-            case 17 where name == .ifModifiedSince: insert(.precondition)
-            case 19 where name == .ifUnmodifiedSince: insert(.unsupported)
+            switch field.name {
+            case .range: insert(.range)
+            case .cacheControl, "Pragma": insert(.directives)
+            case .ifNoneMatch, .ifModifiedSince: insert(.precondition)
+            case .ifMatch, .ifRange, .ifUnmodifiedSince: insert(.unsupported)
             default: break
             }
         }

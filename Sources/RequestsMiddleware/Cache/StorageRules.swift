@@ -131,14 +131,9 @@ private struct StorageDirectives: OptionSet {
         func isEqual(to other: StaticString) -> Bool {
             ASCIIFolding.areEqual(name, UnsafeBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount))
         }
-        // The lengths exclude most names.
-        return switch name.count {
-        case 6 where isEqual(to: "public"): .storable
-        case 7 where isEqual(to: "max-age") || isEqual(to: "private"): .storable
-        case 8 where isEqual(to: "no-store"): .noStore
-        case 15 where isEqual(to: "must-understand"): .mustUnderstand
-        default: []
-        }
+        if isEqual(to: "public") || isEqual(to: "max-age") || isEqual(to: "private") { return .storable }
+        if isEqual(to: "no-store") { return .noStore }
+        return isEqual(to: "must-understand") ? .mustUnderstand : []
     }
 }
 

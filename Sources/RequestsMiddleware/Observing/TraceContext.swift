@@ -152,14 +152,7 @@ extension Field.Name {
     static var baggage: Self { "baggage" }
 
     /// Whether the field is the context of a span, which differs in requests that are otherwise identical.
-    var isTraceContext: Bool {
-        // The lengths exclude most fields, as for requests (`belongsToExecutor`).
-        switch rawValue.utf8.count {
-        case 10: self == .tracestate
-        case 11: self == .traceparent
-        default: false
-        }
-    }
+    var isTraceContext: Bool { self == .traceparent || self == .tracestate }
 }
 
 extension TraceContext {
