@@ -604,11 +604,14 @@ static inline int rp_tls_write(rp_tls_io *io, void *ssl, const void *first, size
     return code;
 }
 
-/// Sends a KeyUpdate to which the peer must respond with one; has no effect before TLS 1.3.
-static inline void rp_tls_update_keys(rp_tls_io *io, void *ssl) {
+/// Sends a KeyUpdate to which the peer must respond with one. Returns a code of SSL_get_error, which is an error before
+/// TLS 1.3 and after the connection has failed.
+static inline int rp_tls_update_keys(rp_tls_io *io, void *ssl) {
     rp_tls_forget_errors(io->tls);
     rp_tls_begin_call(io);
-    if (io->tls->SSL_key_update(ssl, 1) != 1 || io->tls->SSL_do_handshake(ssl) != 1) io->tls->ERR_clear_error();
+    int result = io->tls->SSL_key_update(ssl, 1);
+    if (result == 1) result = io->tls->SSL_do_handshake(ssl);
+    return result == 1 ? rp_tls_error_none : io->tls->SSL_get_error(ssl, result);
 }
 
 /// Sends close_notify if the socket accepts it.

@@ -316,12 +316,13 @@ extension TLSStream {
     /// Sends a KeyUpdate, to which the peer must respond with one; peers that flood their clients use it.
     ///
     /// - Returns: The directions to wait for until the socket accepts more, or nil.
+    /// - Throws: The error of the connection, or one before TLS 1.3.
     package func updateKeys() throws(TLSError) -> Interest? {
         try begin()
         defer { library.leave() }
         guard try flush() else { return carrierDirectionsToSend }
-        rp_tls_update_keys(io, ssl)
-        return try flush() ? nil : carrierDirectionsToSend
+        let needed = try interest(of: rp_tls_update_keys(io, ssl), isHandshake: false)
+        return try flush() ? needed : carrierDirectionsToSend
     }
 
     /// Returns the state of an idle connection.

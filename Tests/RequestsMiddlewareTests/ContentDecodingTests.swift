@@ -191,7 +191,8 @@ struct ContentDecodingTests {
         try await withTestServer(serving: MockExecutor(MockResponse.coded(coded, "gzip").with(trailers: trailers))) {
             server in
             let api = AnonymousRequestProvider(baseURL: server.baseURL)
-            let executor = SocketExecutor().decodingContent()
+            let sockets = SocketExecutor()
+            let executor = sockets.decodingContent()
             for _ in 0..<2 {
                 let response = try await executor.execute(request("/", api, delivery: .streamed))
                 let stream = try #require(response.stream)
@@ -201,11 +202,11 @@ struct ContentDecodingTests {
             #expect(try await executor.execute(request("/", api)).trailers["X-Sum"] == "7")
             let file = try await executor.execute(request("/", api, delivery: .file(path: folder.path(of: "f"))))
             #expect(file.trailers["X-Sum"] == "7")
-            #expect(executor.base.connections == (1, 1))
+            #expect(sockets.connections == (1, 1))
             var dropped: ResponseStream? = try await executor.execute(request("/", api, delivery: .streamed)).stream
             #expect(try await dropped?.next() != nil)
             dropped = nil
-            #expect(executor.base.connections == (0, 0))
+            #expect(sockets.connections == (0, 0))
         }
     }
 

@@ -261,17 +261,6 @@ struct InPlaceMiddlewareTests {
         #expect(counts.withLock(\.self) == [0, 1, 2])
     }
 
-    @Test("a rejection is handled in a task, after an exchange in place")
-    func rejection() async throws {
-        let recorder = TaskRecorder(
-            MockExecutor { $0.header[.authorization] == "Bearer new" ? .ok("body") : .status(401) })
-        let environment = try #require(Self.environment)
-        let credentials = RefreshableAuthenticator(bearerToken: "old") { _ in "new" }
-        let executor = recorder.authenticating(with: credentials, within: environment)
-        #expect(try await performOnThread(executor) == 200)
-        #expect(recorder.tasks == [false, true])
-    }
-
     @Test("a streamed response is released before its request is sent again behind a limit of one request")
     func released() async throws {
         let body = [MockResponse.BodyEvent.chunks(count: 1_000) { _ in Data(count: 1_000) }]

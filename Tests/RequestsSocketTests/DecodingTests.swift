@@ -37,13 +37,14 @@ struct DecodingTests {
             line.send(Self.head(1_000) + Array("junk".utf8))
             line.waitForEnd()
         }
-        let executor = SocketExecutor().decodingContent()
+        let sockets = SocketExecutor()
+        let executor = sockets.decodingContent()
         for outcome in try await Self.outcomes(of: peer.request(), executor) {
             let error = outcome.failure
             #expect(error?.reason == .protocolViolation)
             #expect((error?.underlying as? ContentCodingError)?.coding == "gzip")
         }
-        #expect(executor.base.connections == (0, 0))
+        #expect(sockets.connections == (0, 0))
     }
 
     @Test("a body that arrives in pieces is decoded, and its connection is reused (R-47)")
@@ -52,7 +53,8 @@ struct DecodingTests {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest() != nil { line.send(Self.head(packed.count) + Array(packed), piece: 1) }
         }
-        let executor = SocketExecutor().decodingContent()
+        let sockets = SocketExecutor()
+        let executor = sockets.decodingContent()
         for _ in 0..<3 {
             for outcome in try await Self.outcomes(of: peer.request(), executor) {
                 let response = try outcome.get()
@@ -60,7 +62,7 @@ struct DecodingTests {
                 #expect(response.metrics.encodedBodyLength == packed.count)
             }
         }
-        #expect(executor.base.connections == (1, 1) && peer.connections == 1)
+        #expect(sockets.connections == (1, 1) && peer.connections == 1)
     }
 
     @Test("the limit counts decoded bytes; an excessive Content-Length is an error before the body is read (R-25)")

@@ -25,9 +25,8 @@ struct MiddlewareTests {
     @Test("the middleware added last sees a request first, and the wrapped executor has a type that can be stored")
     func order() async throws {
         let echo = StubExecutor { .stub(200, $0.header.values(of: "X-Tag").joined(separator: " "), to: $0) }
-        let executor: Intercepted<Intercepted<StubExecutor, Tagging>, Tagging> = echo.intercepted(
-            by: Tagging(tag: "inner")
-        ).intercepted(by: Tagging(tag: "outer"))
+        let executor: Intercepted = echo.intercepted(by: Tagging(tag: "inner")).intercepted(by: Tagging(tag: "outer"))
+        #expect("\(executor)" == "StubExecutor with Tagging, Tagging")
         #expect(try await executor.perform(described) == "outer inner")
     }
 

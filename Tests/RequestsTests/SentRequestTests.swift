@@ -121,7 +121,8 @@ struct SentRequestTests {
                     pointer.deallocate()
                     isFreed.withLock { $0 = true }
                 })
-            return try await executor.response(for: api.post(.raw(data: data, contentType: .binary), to: "/a", receiving: .text))
+            let request = api.post(.raw(data: data, contentType: .binary), to: "/a", receiving: .text)
+            return try await executor.response(for: request)
         }
         let response = try await upload(to: OwnExecutor().adding("X-Late"))
         #expect(isFreed.withLock { $0 })

@@ -17,7 +17,7 @@ public enum ResponseBody: Sendable {
 /// the stream ends when both have ended, and releasing it also ends the request.
 public final class ResponseStream: Sendable {
     private let source: any ResponseBody.Source
-    /// The evidence for errors, set when a call has accepted the response, and released at the end of the body.
+    /// The evidence for errors, set when a call has accepted the response.
     private let context = Lock<Context?>(nil)
 
     private struct Context {
@@ -53,10 +53,7 @@ public final class ResponseStream: Sendable {
     ///   well.
     public func next() async throws(RequestError) -> Data? {
         do throws(RequestError) {
-            let chunk = try await source.next()
-            // A stream that is kept after its end must not keep the body of its request.
-            if chunk == nil { context.withLock { $0 = nil } }
-            return chunk
+            return try await source.next()
         } catch {
             throw failure(error)
         }

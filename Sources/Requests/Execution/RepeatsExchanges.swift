@@ -19,7 +19,7 @@ package protocol RepeatsExchanges {
 
 extension RequestExecutor {
     /// The function of the outermost middleware that repeats exchanges.
-    private var repetition: RepeatsExchanges.Repetition? {
+    fileprivate var repetition: RepeatsExchanges.Repetition? {
         middlewareOfChain.lazy.compactMap { ($0 as? any RepeatsExchanges)?.repetition }.first
     }
 }

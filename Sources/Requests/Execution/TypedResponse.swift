@@ -17,7 +17,7 @@ public struct TypedResponse<Resource> {
 
     /// The method, the target and the header of the last request as it was sent; nil if nothing was sent, as for a
     /// cached response.
-    public let request: RequestHead?
+    public let request: PreparedRequest.Head?
 
     @usableFromInline
     init(value: Resource, response: RawResponse, history: [ResponseHead]) {
@@ -25,7 +25,7 @@ public struct TypedResponse<Resource> {
         head = response.head
         trailers = response.trailers
         metrics = response.metrics
-        request = response.request.map(RequestHead.init)
+        request = response.request.map(PreparedRequest.Head.init)
         self.history = history
     }
 

@@ -61,7 +61,7 @@ extension CacheExchange {
         let (reason, found) = (forwarding.reason, forwarding.validated?.found)
         let forwarded = ForwardedExchange(
             requestTime: forwarding.requestTime, responseTime: settings.time, invalidations: forwarding.invalidations,
-            header: sent.header, sentHeader: response.request?.header ?? sent.header,
+            forwardedHeader: sent.header, sentHeader: response.request?.header ?? sent.header,
             fieldsOfExecutor: response.secretsOfExecutor, addsCredentials: next.traits.contains(.addsCredentials))
         if response.status == 304, let found, forwarding.validated?.isConditional == true {
             if found.response.isConfirmed(by: response.header) {
@@ -89,7 +89,7 @@ extension CacheExchange {
         /// The number of invalidations before the request was sent.
         let invalidations: Int
         /// The header of the request as the cache has forwarded it.
-        let header: Header
+        let forwardedHeader: Header
         /// The header of the request as it was sent.
         let sentHeader: Header
         /// The fields that the executor has added, such as credentials for a proxy.
@@ -108,9 +108,9 @@ extension CacheExchange {
             }
             return names.contains { name in
                 if name == .acceptEncoding { return false }
-                return sentHeader.values(of: name) != header.values(of: name)
+                return sentHeader.values(of: name) != forwardedHeader.values(of: name)
                     || fieldsOfExecutor.contains { $0.name == name }
-                    || addsCredentials && name.isCredential && !header.contains(name)
+                    || addsCredentials && name.isCredential && !forwardedHeader.contains(name)
             }
         }
     }
