@@ -55,6 +55,10 @@ struct URLSessionBlockedTests {
             for style in ExecutorUnderTest.CallStyle.allCases {
                 try check(try await subject.using(style).run(scenario) == .passed)
             }
+            // The end of the process destroys the state of OpenSSL, so libcurl must have left the flooded handshakes.
+            try await withTestServer(serving: MockExecutor(.ok("served"))) { server in
+                try check(try await URLSessionExecutor().execute(try server.request()).text == "served")
+            }
         }
     }
 
