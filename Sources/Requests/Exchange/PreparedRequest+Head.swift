@@ -9,7 +9,7 @@ extension PreparedRequest {
         /// The target of the request.
         public let target: TargetURI
 
-        /// The fields with those of all middleware, except for the fields that the executor sets.
+        /// The fields, including those that middleware has added, without the fields that the executor sets.
         public let header: Header
 
         /// The names of fields that only this request keeps secret.

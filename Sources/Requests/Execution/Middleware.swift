@@ -45,7 +45,7 @@ public struct Intercepted: RequestExecutor {
     /// The middleware.
     public let middleware: any Middleware
 
-    /// The traits that the middleware makes of those of the executor.
+    /// The traits of the executor, as the middleware changes them.
     public let traits: ExecutorTraits
 
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.

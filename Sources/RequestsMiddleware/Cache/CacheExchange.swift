@@ -20,7 +20,7 @@ final class CacheExchange: Sendable {
     let conditions: CacheConditions
     /// The kinds of fields that the request has.
     let fields: CacheFields
-    /// The users whose credentials middleware behind the cache adds; empty if they are those of every request.
+    /// The users whose credentials middleware behind the cache adds; empty for the first credentials.
     let caller: String
 
     init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String, from caller: String) {

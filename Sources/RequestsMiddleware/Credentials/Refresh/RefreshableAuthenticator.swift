@@ -113,7 +113,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     }
 }
 
-/// An authenticator whose credentials can become those of another user.
+/// An authenticator that can change to the credentials of another user.
 protocol ReplaceableCredentials {
     /// A text that changes when the credentials are replaced; empty for the first ones.
     ///
