@@ -52,8 +52,8 @@ public struct TLSFloodPort: Sendable {
 ///   - flood: The messages, and the state in which they begin.
 ///   - body: The function to run with the port.
 /// - Returns: The result of `body`.
-/// - Throws: The error of `body`, that of TLS if it is not available, or the system's error if no port or thread is
-///   available.
+/// - Throws: The error of `body`; an error of TLS if libssl is not available; the system's error if there is no free
+///   port or thread.
 @discardableResult
 public func withTLSFloodPort<Value>(
     _ flood: TLSFloodPort.Flood, _ body: (_ port: TLSFloodPort) async throws -> Value

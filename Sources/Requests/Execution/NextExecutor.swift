@@ -59,8 +59,8 @@ extension RequestExecutor {
 extension PreparedRequest {
     /// Returns this request as middleware passes it on that has received `original`, whose call has left its origin.
     ///
-    /// A new request for the origin of `original` has no record of the redirects, so it receives that of `original` and
-    /// loses its secrets, as if `original` had been changed.
+    /// A new request for the same origin has no record of the redirects. It receives the record of `original` and loses
+    /// its secrets, as if `original` had been changed.
     fileprivate func continuing(_ original: PreparedRequest) -> PreparedRequest {
         guard !hasLeftOrigin, target.hasSameOrigin(as: original.target) else { return self }
         var (received, next) = (original.parts, parts)

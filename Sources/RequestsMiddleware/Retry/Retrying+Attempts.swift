@@ -8,10 +8,10 @@ extension Retrying {
 
     /// The end of an attempt.
     enum Attempt {
-        /// The attempt was the last one, and its result is that of the call.
+        /// The last attempt, with the result of the call.
         case last(Result<RawResponse, RequestError>)
-        /// The attempt failed and is followed by another one after `delay`; `retries` are those of the next executor,
-        /// and then this one.
+        /// A failed attempt, after which another one begins after `delay`. `retries` contains the repetitions of the
+        /// next executor, and then this one.
         case failed(retries: [RawResponse.Metrics.Retry], delay: Duration)
     }
 

@@ -92,7 +92,7 @@ public struct Retrying: Middleware {
         }
     }
 
-    /// Returns the traits of `next` that all middleware passes on, with that of middleware that sends requests again.
+    /// Passes on all traits but ``/Requests/ExecutorTraits/streamsEncodedBodies``, and adds that requests are repeated.
     public func traits(before next: ExecutorTraits) -> ExecutorTraits {
         next.subtracting(.streamsEncodedBodies).union(.retries)
     }
