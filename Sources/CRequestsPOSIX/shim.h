@@ -250,19 +250,6 @@ static inline ssize_t rp_receive(int descriptor, void *bytes, size_t count) {
     return recv(descriptor, bytes, count, MSG_DONTWAIT);
 }
 
-/// Receives bytes, and waits for them in the call if rp_set_waiting allows it.
-static inline ssize_t rp_receive_waiting(int descriptor, void *bytes, size_t count) {
-    return recv(descriptor, bytes, count, 0);
-}
-
-/// Lets calls without MSG_DONTWAIT wait for up to `milliseconds`, below 1000; 0 makes the socket non-blocking again.
-static inline int rp_set_waiting(int descriptor, int milliseconds) {
-    struct timeval limit = {0, milliseconds * 1000};
-    int off_or_on = milliseconds == 0;
-    if (milliseconds > 0 && setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0) { return -1; }
-    return ioctl(descriptor, FIONBIO, &off_or_on);
-}
-
 static inline ssize_t rp_send_two(int descriptor, const void *first, size_t first_count, const void *second,
                                   size_t second_count) {
     struct iovec parts[2] = {{(void *)first, first_count}, {(void *)second, second_count}};

@@ -230,8 +230,6 @@ typedef struct {
     /// Received bytes beyond a limit. OpenSSL may return data before it needs them.
     unsigned char *kept;
     size_t kept_start, kept_end;
-    /// Whether the next receive may block the thread, which the socket's own time limit ends.
-    int may_block;
     /// The first bytes received, which reveal a peer that does not use TLS.
     unsigned char first[8];
     int first_count;
@@ -248,12 +246,9 @@ typedef struct {
 
 static inline long rp_tls_receive(rp_tls_io *io, void *bytes, size_t count) {
     if (io->receive != NULL) return io->receive(io->owner, bytes, count);
-    int flags = io->may_block ? 0 : MSG_DONTWAIT;
-    // One wait for each call: a peer that sends a byte now and then must not hold the thread.
-    io->may_block = 0;
     ssize_t result;
     do {
-        result = recv(io->descriptor, bytes, count, flags);
+        result = recv(io->descriptor, bytes, count, MSG_DONTWAIT);
     } while (result < 0 && errno == EINTR);
     return result < 0 ? -(long)errno : (long)result;
 }

@@ -1,14 +1,6 @@
 @_spi(Lock) import Requests
 
 extension PreparedRequest {
-    /// Whether a server receives this request as it is, without a wait.
-    var isReceivedUnchanged: Bool {
-        switch body {
-        case .none, .bytes: trailers == nil && progressHandler == nil && !header.contains(.proxyAuthorization)
-        case .file, .stream: false
-        }
-    }
-
     /// Returns this request as a server receives it, with its whole body in memory.
     ///
     /// - Parameter progress: The reporter for the progress of reading the body.
@@ -100,17 +92,6 @@ extension MockResponse {
         } catch {
             throw error.adding(response: head, body: source.received)
         }
-    }
-
-    /// Returns this response to a request for a stream with the bytes of its whole body; nil if it has a delay, or if
-    /// its body does not arrive at once.
-    func whole(respondingTo request: PreparedRequest) -> RawResponse? {
-        guard delay == nil, case .streamed = request.delivery else { return nil }
-        let hasBody = request.method != .head && !status.forbidsBody
-        guard let data = hasBody ? wholeBody : Data() else { return nil }
-        let head = head(respondingTo: request)
-        guard request.drain(of: head) == nil else { return nil }
-        return RawResponse(head: head, body: .bytes(data))
     }
 
     /// The body, if it arrives as a whole at once and without trailers; nil otherwise.

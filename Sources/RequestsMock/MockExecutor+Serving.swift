@@ -24,16 +24,12 @@ extension MockExecutor {
 }
 
 /// A mock whose requests come from a socket and belong to one API.
-private struct ServedMock: ImmediateExecutor {
+private struct ServedMock: RequestExecutor {
     let mock: MockExecutor
     let makeRequest: @Sendable () throws(RequestError) -> PreparedRequest
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await mock.execute(attributed(request))
-    }
-
-    func executeImmediately(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        try mock.executeImmediately(attributed(request))
     }
 
     /// Returns `request` with the API and its origin, unless it has an API.

@@ -150,41 +150,6 @@ public struct MockExecutor: RequestExecutor {
     }
 }
 
-extension MockExecutor: ImmediateExecutor {
-    /// Returns a response that is the same in every call, if its whole body is in memory and it has no delay; otherwise
-    /// the remaining work.
-    package func executeImmediately(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        guard request.isReceivedUnchanged else {
-            return .deferred { () async throws(RequestError) in try await execute(request) }
-        }
-        do throws(RequestError) {
-            try request.validate()
-            try request.checkTimeBeforeSending()
-            try request.checkDelivery()
-            let found: Stub?
-            do throws(UnreadBody) {
-                found = try stubs.stub(for: MatchContext(request))
-            } catch {
-                return .deferred { () async throws(RequestError) in try await execute(request) }
-            }
-            let reaction = try reaction(to: request, by: found)
-            if case .response(let response) = reaction, let whole = response.whole(respondingTo: request) {
-                return .response(whole)
-            }
-            let start = ContinuousClock.now
-            return .deferred { () async throws(RequestError) in
-                do throws(RequestError) {
-                    return try await respond(to: request, reaction, ProgressReporter(nil), since: start)
-                } catch {
-                    throw error.adding(request: request)
-                }
-            }
-        } catch {
-            throw error.adding(request: request)
-        }
-    }
-}
-
 // MARK: Reactions
 
 extension MockExecutor {

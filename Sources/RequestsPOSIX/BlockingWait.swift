@@ -9,7 +9,7 @@ extension Socket {
     package func waitInPlace(
         for direction: Direction, by deadline: Deadline? = nil
     ) throws(WaitError) {
-        try Self.poll(number, nil, direction == .reading ? .reading : .writing, deadline, slice: 100)
+        try Self.poll(number, nil, direction == .reading ? .reading : .writing, deadline)
     }
 
     /// Blocks the calling thread like ``waitInPlace(for:by:)``; `signal`, which stays set, ends the wait with
@@ -17,14 +17,14 @@ extension Socket {
     package func waitInPlace(
         for direction: Direction, by deadline: Deadline? = nil, orUntil signal: borrowing WakeSignal
     ) throws(WaitError) {
-        try Self.poll(number, signal.reading.number, direction == .reading ? .reading : .writing, deadline, slice: 100)
+        try Self.poll(number, signal.reading.number, direction == .reading ? .reading : .writing, deadline)
     }
 
     /// Blocks the calling thread until the connection has ended in both directions, even if unread bytes have arrived.
     package func waitForHangUpInPlace(
         by deadline: Deadline, orUntil signal: borrowing WakeSignal
     ) throws(WaitError) {
-        try Self.poll(number, signal.reading.number, [], deadline, slice: 100)
+        try Self.poll(number, signal.reading.number, [], deadline)
     }
 
     /// Whether the peer has ended its sending side or reset the connection, even if unread bytes have arrived.
@@ -33,9 +33,9 @@ extension Socket {
     /// Whether bytes can be sent, or connecting has ended, at this moment.
     var isWritable: Bool { rp_poll(number, Interest.writing.pollEvents, -1, 0) > 0 }
 
-    /// Polls in slices of `longest` milliseconds in a task, to check for cancellation: nothing wakes a blocked thread.
-    fileprivate static func poll(
-        _ number: Int32, _ signal: Int32?, _ wanted: Interest, _ deadline: Deadline?, slice longest: Int32
+    /// Polls in slices of 100 ms in a task, to check for cancellation: nothing wakes a blocked thread.
+    private static func poll(
+        _ number: Int32, _ signal: Int32?, _ wanted: Interest, _ deadline: Deadline?
     ) throws(WaitError) {
         let deadline = deadline ?? .distantFuture
         if Task.isCancelled { throw .cancelled }
@@ -43,7 +43,7 @@ extension Socket {
         var isInTask = true
         while true {
             let timeout = deadline.pollTimeout
-            let slice = isInTask && (timeout < 0 || timeout > longest) ? longest : timeout
+            let slice = isInTask && (timeout < 0 || timeout > 100) ? 100 : timeout
             let ready = rp_poll(number, wanted.pollEvents, signal ?? -1, slice)
             if ready < 0 {
                 let error = SystemError.last("poll")
@@ -61,13 +61,6 @@ extension Socket {
     }
 }
 
-extension WakeSignal {
-    /// Blocks the calling thread until it is signalled; in a task, cancellation ends the wait within 10 ms.
-    func waitInPlace(by deadline: Deadline) throws(WaitError) {
-        try Socket.poll(reading.number, nil, .reading, deadline, slice: 10)
-    }
-}
-
 extension Interest {
     /// The events for poll(2).
     var pollEvents: Int16 {
@@ -76,13 +69,13 @@ extension Interest {
 }
 
 extension Channel {
-    /// Blocks the calling thread until a direction of `wanted` is ready or the peer is gone.
-    ///
-    /// In a task, cancellation ends the wait within 10 ms.
-    package func waitInPlace(for wanted: Interest, by deadline: Deadline) throws(WaitError) {
-        if let error = faults?.nextWaitError() { throw .failed(error) }
-        if isAbandoned { throw .closed }
-        try Socket.poll(socket.number, nil, wanted, deadline, slice: 10)
+    /// Blocks the calling thread for at most 10 ms, or until `deadline`, and returns whether a direction of `wanted` is
+    /// ready.
+    package func becomesReady(for wanted: Interest, by deadline: Deadline) -> Bool {
+        // The faults of a test end waits.
+        if faults != nil || isAbandoned { return false }
+        let timeout = deadline.pollTimeout
+        return rp_poll(socket.number, wanted.pollEvents, -1, timeout < 0 ? 10 : min(timeout, 10)) > 0
     }
 
     /// Blocks the calling thread until bytes can be read or the peer has closed.

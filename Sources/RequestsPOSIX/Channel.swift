@@ -1,6 +1,5 @@
 import CRequestsPOSIX
 @_spi(Lock) package import Requests
-import Synchronization
 
 /// A socket that a task reads and writes in place, suspending only if the kernel is not ready.
 ///
@@ -16,8 +15,6 @@ package final class Channel: Sendable {
     let registration = Lock(Registration())
     /// The faults that a test has injected; nil in production.
     let faults: TransferFaults?
-    /// Whether the socket blocks in calls that do not forbid it.
-    private let allowsWaiting = Atomic(false)
 
     struct Registration {
         var token: SlotToken?
@@ -53,22 +50,6 @@ package final class Channel: Sendable {
 
     /// Whether ``abandon()`` was called.
     package var isAbandoned: Bool { point.isClosed }
-
-    /// The state of the waits, for observers that must not keep the descriptor open.
-    package var waitReport: WaitReport { WaitReport(point: point) }
-
-    /// Lets other tasks of the executor run before the current one.
-    package func yield() async {
-        await point.yield()
-    }
-}
-
-/// A view of the waits of a channel that does not keep its descriptor open.
-package struct WaitReport: Sendable {
-    fileprivate let point: WaitPoint
-
-    /// A number that changes with each wait, while a task that was resumed has not run yet; otherwise nil.
-    package var dueTicket: UInt64? { point.dueTicket }
 }
 
 // MARK: Transfers
@@ -81,23 +62,6 @@ extension Channel {
         let result = try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
         faults.countRead(result)
         return result
-    }
-
-    /// Receives the bytes that have arrived, blocking the calling thread for at most 10 ms until there are some.
-    ///
-    /// Needs one system call where a wait and a read need two (decision 0010).
-    package func readInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
-        guard allowWaiting() else { return .wouldBlock }
-        return try socket.receiveInPlace(into: buffer)
-    }
-
-    /// Makes calls that do not forbid it block for at most 10 ms; returns false if the socket does not support it.
-    package func allowWaiting() -> Bool {
-        if faults != nil { return false }
-        if allowsWaiting.load(ordering: .relaxed) { return true }
-        guard socket.allowWaiting() else { return false }
-        allowsWaiting.store(true, ordering: .relaxed)
-        return true
     }
 
     /// Sends as many bytes as the socket accepts, without waiting.
@@ -122,8 +86,6 @@ extension Channel {
     package func writeFile(
         _ file: borrowing FileReader, from offset: Int64, count: Int
     ) throws(SystemError) -> TransferResult {
-        // sendfile has no MSG_DONTWAIT: the descriptor itself has to be non-blocking (decision 0010).
-        if allowsWaiting.exchange(false, ordering: .relaxed) { socket.forbidWaiting() }
         guard let faults else { return try socket.sendFile(file, from: offset, count: count) }
         guard let count = try faults.admit(.writing, count: count) else { return delay(.writing) }
         return try socket.sendFile(file, from: offset, count: count)

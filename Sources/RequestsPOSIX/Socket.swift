@@ -12,8 +12,7 @@ package enum TransferResult: Hashable, Sendable {
 
 /// The owner of a stream socket, which is close-on-exec and closed when this value is destroyed.
 ///
-/// Each function below makes one system call and repeats it if a signal interrupts it. None blocks except
-/// ``receiveInPlace(into:)``, and that only after ``allowWaiting()``.
+/// Each function below makes one system call and repeats it if a signal interrupts it. None blocks.
 package struct Socket: ~Copyable, Sendable {
     package let descriptor: Descriptor
 
@@ -63,23 +62,6 @@ extension Socket {
         guard buffer.count > 0 else { return .bytes(0) }
         let count = try retryingInterrupts("recv") { rp_receive(number, buffer.baseAddress, buffer.count) }
         return count.map { $0 == 0 ? .end : .bytes($0) } ?? .wouldBlock
-    }
-
-    /// Receives like ``receive(into:)``, but blocks the calling thread for at most 10 ms until bytes have arrived.
-    package func receiveInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
-        guard buffer.count > 0 else { return .bytes(0) }
-        let count = try retryingInterrupts("recv") { rp_receive_waiting(number, buffer.baseAddress, buffer.count) }
-        return count.map { $0 == 0 ? .end : .bytes($0) } ?? .wouldBlock
-    }
-
-    /// Makes ``receiveInPlace(into:)`` block until ``forbidWaiting()`` is called, and returns whether that succeeded.
-    func allowWaiting() -> Bool {
-        rp_set_waiting(number, 10) == 0
-    }
-
-    /// Makes every call non-blocking again.
-    func forbidWaiting() {
-        _ = rp_set_waiting(number, 0)
     }
 
     /// Sends part of a file without copying it through this process.

@@ -6,7 +6,7 @@ import CRequestsPOSIX
 ///
 /// One thread calls `wait` and `processEvents`; any thread may call `wake`. The tasks pass this value to the functions
 /// of `Channel` to wait.
-package final class ThreadPoll: Sendable {
+package final class ThreadPoll: ThreadPause {
     /// A descriptor that a task waits for.
     private struct Watched: Sendable {
         let ticket: UInt64
@@ -22,6 +22,7 @@ package final class ThreadPoll: Sendable {
         var watched: [Watched] = []
         var lastTicket: UInt64 = 0
         var isPolling = false
+        var hasEnded = false
     }
 
     private let state = Lock(State())
@@ -30,9 +31,6 @@ package final class ThreadPoll: Sendable {
     package init() throws(SystemError) {
         signal = try WakeSignal()
     }
-
-    /// Whether this process created it; a forked child can neither be woken here nor wake its parent.
-    package var isOwn: Bool { signal.isOwn }
 }
 
 // MARK: The thread's side
@@ -40,26 +38,13 @@ package final class ThreadPoll: Sendable {
 extension ThreadPoll {
     /// Blocks the calling thread until a watched descriptor is ready, a task's deadline or `deadline` has passed, or
     /// ``wake()`` is called; then calls `awake` and resumes the tasks concerned.
-    package func wait(by deadline: Deadline, then awake: () -> Void) {
+    package func wait(until deadline: Deadline?, then awake: () -> Void) {
         let watched = state.withLock { state in
             state.isPolling = true
             return state.watched
         }
-        let first = watched.reduce(deadline.nanoseconds) { min($0, $1.deadline) }
+        let first = watched.reduce((deadline ?? .distantFuture).nanoseconds) { min($0, $1.deadline) }
         poll(watched, Deadline(nanoseconds: first).pollTimeout, then: awake)
-    }
-
-    /// Blocks the calling thread for at most 10 ms until `channel` is ready, and returns whether it is.
-    ///
-    /// Returns false at once if other tasks wait here too, and early if ``wake()`` is called.
-    package func waitInPlace(for wanted: Interest, on channel: Channel, by deadline: Deadline) -> Bool {
-        guard state.withLock({ $0.watched.isEmpty }) else { return false }
-        let timeout = deadline.pollTimeout
-        let ready = rp_poll(
-            channel.socket.number, wanted.pollEvents, signal.reading.number, timeout < 0 ? 10 : min(timeout, 10))
-        guard ready > 0 else { return false }
-        if ready & 2 != 0 { signal.drain() }
-        return ready & 1 != 0
     }
 
     /// Resumes the tasks whose wait is over, without blocking.
@@ -71,6 +56,17 @@ extension ThreadPoll {
     /// Ends the current wait of the thread, or its next one.
     package func wake() {
         signal.signal()
+    }
+
+    package var isWatching: Bool { state.withLock { !$0.watched.isEmpty } }
+
+    /// Ends the waits of all tasks as if their descriptors were ready.
+    package func end() {
+        let watched = state.withLock { state in
+            state.hasEnded = true
+            return state.watched
+        }
+        for entry in watched { entry.point.deliver(.both) }
     }
 
     /// Polls the descriptors of `watched` and the wake signal, calls `awake`, and resumes the tasks whose wait is over.
@@ -124,12 +120,13 @@ extension ThreadPoll {
     /// Watches `number` until ``forget(_:)`` is called; the descriptor must stay open until then.
     func watch(_ number: Int32, _ wanted: Interest, for point: WaitPoint, by deadline: Int64) -> UInt64 {
         let events = wanted.pollEvents
-        let (ticket, isPolling) = state.withLock { state in
+        let (ticket, isPolling, hasEnded) = state.withLock { state in
             state.lastTicket &+= 1
             state.watched.append(
                 Watched(ticket: state.lastTicket, number: number, events: events, deadline: deadline, point: point))
-            return (state.lastTicket, state.isPolling)
+            return (state.lastTicket, state.isPolling, state.hasEnded)
         }
+        if hasEnded { point.deliver(wanted) }
         // A job that runs elsewhere for a moment added this: the thread's poll does not include it yet.
         if isPolling { signal.signal() }
         return ticket

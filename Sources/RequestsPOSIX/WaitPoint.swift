@@ -1,5 +1,4 @@
 @_spi(Lock) import Requests
-import Synchronization
 
 package enum Direction: Sendable {
     case reading, writing
@@ -51,21 +50,9 @@ final class WaitPoint: Sendable {
         case ticket(UInt64)
     }
 
-    /// The task or the thread that a wait has suspended.
-    private enum Waiter: Sendable {
-        /// A task; unsafe, because the states under the lock ensure what a checked continuation would check, without an
-        /// allocation.
-        case task(UnsafeContinuation<Outcome, Never>)
-        /// A thread that blocks.
-        case thread(BlockedThread)
-
-        func resume(_ outcome: Outcome) {
-            switch self {
-            case .task(let continuation): continuation.resume(returning: outcome)
-            case .thread(let thread): thread.resume(outcome)
-            }
-        }
-    }
+    /// The task that a wait has suspended; unsafe, because the states under the lock ensure what a checked continuation
+    /// would check, without an allocation.
+    private typealias Waiter = UnsafeContinuation<Outcome, Never>
 
     /// The phase of the wait in one direction.
     private enum Phase: Sendable {
@@ -111,7 +98,7 @@ final class WaitPoint: Sendable {
             return deadline
         }
 
-        /// Whether a task is suspended, or a thread blocked.
+        /// Whether a task is suspended.
         var isWaiting: Bool {
             guard case .waiting = phase else { return false }
             return true
@@ -150,8 +137,6 @@ final class WaitPoint: Sendable {
     }
 
     private let state = Lock(State())
-    /// Whether a task was resumed here and has not run since (decision 0018).
-    private let isDue = Atomic(false)
 }
 
 // MARK: The waiting task's side
@@ -201,14 +186,14 @@ extension WaitPoint {
         }
     }
 
-    /// Ends the wait that began with `ticket`, if it is still the current one, with `outcome`.
-    private func cancel(_ direction: Direction, ticket: UInt64, as outcome: Outcome = .cancelled) {
+    /// Ends the wait that began with `ticket`, if it is still the current one.
+    private func cancel(_ direction: Direction, ticket: UInt64) {
         let waiter: Waiter? = state.withLock { state in
             guard state[direction].ticket == ticket else { return nil }
             if case .armed = state[direction].phase { state[direction].phase = .cancelled }
             return state[direction].takeWaiter()
         }
-        resume(waiter, outcome)
+        resume(waiter, .cancelled)
     }
 
     /// Suspends until the wait that began with `ticket` is over, and returns how it ended.
@@ -217,9 +202,9 @@ extension WaitPoint {
     func wait(
         for direction: Direction, ticket: UInt64, by deadline: Int64, clock: some WaitClock
     ) async -> Outcome {
-        let outcome = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                if let outcome = park(.task(continuation), direction, deadline: deadline) {
+                if let outcome = park(continuation, direction, deadline: deadline) {
                     continuation.resume(returning: outcome)
                 } else {
                     clock.schedule(deadline)
@@ -228,40 +213,6 @@ extension WaitPoint {
         } onCancel: {
             cancel(direction, ticket: ticket)
         }
-        isDue.store(false, ordering: .relaxed)
-        return outcome
-    }
-
-    /// Blocks the calling thread until the wait that began with `ticket` is over, and returns how it ended.
-    ///
-    /// In a task, cancellation ends it within 10 ms.
-    func waitInPlace(
-        for direction: Direction, ticket: UInt64, on thread: BlockedThread, by deadline: Deadline
-    ) throws(WaitError) -> Outcome {
-        // The thread itself ends the wait at the deadline.
-        if let outcome = park(.thread(thread), direction, deadline: .max) { return outcome }
-        do throws(WaitError) {
-            try thread.block(until: deadline)
-        } catch {
-            cancel(direction, ticket: ticket, as: error == .timedOut ? .timedOut : .cancelled)
-            if case .failed = error { throw error }
-        }
-        return thread.outcome()
-    }
-
-    /// Lets other tasks of the executor run before the current one.
-    func yield() async {
-        // A new ticket, so that `dueTicket` differs from that of any other pause.
-        state.withLock { $0.reading.ticket &+= 1 }
-        isDue.store(true, ordering: .relaxed)
-        await Task.yield()
-        isDue.store(false, ordering: .relaxed)
-    }
-
-    /// A number that changes with each wait, while a task that was resumed has not run yet; otherwise nil.
-    var dueTicket: UInt64? {
-        guard isDue.load(ordering: .relaxed) else { return nil }
-        return state.withLock { $0.reading.ticket &+ $0.writing.ticket }
     }
 }
 
@@ -285,10 +236,7 @@ extension WaitPoint {
     }
 
     private func resume(_ waiter: Waiter?, _ outcome: Outcome) {
-        guard let waiter else { return }
-        // Set before resuming, because the resumed task clears it.
-        isDue.store(true, ordering: .relaxed)
-        waiter.resume(outcome)
+        waiter?.resume(returning: outcome)
     }
 
     /// Ends the waits whose deadline has passed, and returns the earliest deadline of the others.
@@ -315,7 +263,7 @@ extension WaitPoint {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// The number of tasks and threads that wait here.
+    /// The number of tasks that wait here.
     var waiters: Int {
         state.withLock { ($0.reading.isWaiting ? 1 : 0) + ($0.writing.isWaiting ? 1 : 0) }
     }

@@ -1,6 +1,6 @@
 @_spi(Lock) package import Requests
 
-/// An event that one task or thread waits for and any thread can signal, such as the end of a lookup or a grant of a
+/// An event that one task waits for and any thread can signal, such as the end of a lookup or a grant of a
 /// pool.
 ///
 /// Signals are not counted; one without a wait is kept for the next wait.
@@ -35,21 +35,6 @@ package final class WakeEvent: Sendable {
         guard let ticket = try beginWait() else { return }
         try await point.wait(
             for: .writing, ticket: ticket, by: deadline?.nanoseconds ?? .max, clock: reactor.core
-        ).check()
-    }
-
-    /// Blocks the calling thread until a signal or the deadline; in a task, cancellation ends the wait within 10 ms.
-    package func waitInPlace(by deadline: Deadline?) throws(WaitError) {
-        try checkProcess()
-        let thread: BlockedThread
-        do throws(SystemError) {
-            thread = try BlockedThread()
-        } catch {
-            throw .failed(error)
-        }
-        guard let ticket = try beginWait() else { return }
-        try point.waitInPlace(
-            for: .writing, ticket: ticket, on: thread, by: deadline ?? .distantFuture
         ).check()
     }
 

@@ -21,7 +21,7 @@ import RequestsPOSIX
 ///
 /// The deadline of a request also ends streamed bodies. After `fork` without `exec`, calls in the child fail with
 /// ``/Requests/RequestError/Reason/connectionFailed``.
-public struct SocketExecutor: BlockingExecutor {
+public struct SocketExecutor: RequestExecutor {
     private let handle: PoolHandle
 
     /// Creates an executor with a new pool.
@@ -45,22 +45,6 @@ public struct SocketExecutor: BlockingExecutor {
                 return try await ForwardedExchange.perform(request, over: handle)
             }
             return try await SocketExchange.perform(request, over: handle)
-        } catch {
-            throw error.adding(request: request)
-        }
-    }
-
-    /// Sends `request` on the calling thread, which blocks until the response has arrived, if that is possible there.
-    ///
-    /// It is possible if the request does not produce its body; otherwise the part after the head is deferred to a
-    /// task. A request to which the authenticator of a proxy adds credentials is deferred as a whole.
-    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
-    package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        if ForwardedExchange.signsIn(request, over: handle) {
-            return .deferred { () async throws(RequestError) in try await execute(request) }
-        }
-        do throws(RequestError) {
-            return try SocketExchange.performInPlace(request, over: handle)
         } catch {
             throw error.adding(request: request)
         }

@@ -241,16 +241,11 @@ extension TLSStream {
     ///
     /// Wait only after `.needs`: OpenSSL may keep bytes that the socket no longer has.
     ///
-    /// - Parameters:
-    ///   - buffer: The memory to fill.
-    ///   - mayBlock: Whether the first system call may block the thread, as the socket itself limits
-    ///     (`Channel.readInPlace`).
+    /// - Parameter buffer: The memory to fill.
     /// - Returns: The number of bytes, 0 only for an empty buffer; the end of the data; or the directions to wait for.
     /// - Throws: ``TLSError``; ``TLSError/Problem/truncated`` if the peer closed the connection without close_notify,
     ///   ``TLSError/Problem/flood`` if it has sent many records without data.
-    package func read(
-        into buffer: UnsafeMutableRawBufferPointer, mayBlock: Bool = false
-    ) throws(TLSError) -> TLSTransferResult {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> TLSTransferResult {
         try begin()
         defer { library.leave() }
         guard let start = buffer.baseAddress, buffer.count > 0 else { return .bytes(0) }
@@ -258,9 +253,7 @@ extension TLSStream {
         // A peer that no longer reads may have sent the reason.
         _ = try? flush()
         var count = 0
-        io.pointee.may_block = mayBlock ? 1 : 0
         let code = rp_tls_read(io, ssl, start, buffer.count, &count)
-        io.pointee.may_block = 0
         guard count > 0 else {
             if code == rp_tls_error_close_notify {
                 hasEnded = true

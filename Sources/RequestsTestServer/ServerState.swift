@@ -26,8 +26,6 @@ final class ServerState: Sendable {
     }
 
     let executor: any RequestExecutor
-    /// The executor, if it can respond without a task; found once, because a cast takes longer than a short response.
-    let immediateExecutor: (any ImmediateExecutor)?
     let limits: TestServer.Limits
     /// The limits of heads.
     let wireLimits: WireLimits
@@ -44,7 +42,6 @@ final class ServerState: Sendable {
         behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior
     ) {
         self.executor = executor
-        immediateExecutor = executor as? any ImmediateExecutor
         self.limits = limits
         self.security = security
         self.behavior = behavior

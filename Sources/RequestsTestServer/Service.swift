@@ -144,11 +144,6 @@ struct Service {
     private func execute(_ request: PreparedRequest) throws(ConnectionEnd) -> RawResponse {
         let executor = state.executor
         do throws(RequestError) {
-            switch try state.immediateExecutor?.executeImmediately(request) {
-            case .response(let response)?: return response
-            case .deferred(let remaining)?: return try connection.run(remaining)
-            case nil: break
-            }
             return try connection.run { () async throws(RequestError) in try await executor.execute(request) }
         } catch {
             switch error.reason {

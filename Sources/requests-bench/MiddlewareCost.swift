@@ -9,7 +9,7 @@ struct MiddlewareCost: Sendable {
     let scale: Double
 
     /// An executor that checks requests, as every executor does, and returns the same response at once.
-    fileprivate final class FixedExecutor: BlockingExecutor {
+    fileprivate final class FixedExecutor: RequestExecutor {
         private let response: RawResponse
 
         init(_ response: RawResponse) {
@@ -19,11 +19,6 @@ struct MiddlewareCost: Sendable {
         func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
             try request.validate()
             return response
-        }
-
-        func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-            try request.validate()
-            return .response(response)
         }
     }
 

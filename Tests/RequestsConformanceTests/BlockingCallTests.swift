@@ -106,16 +106,10 @@ struct BlockingCallTests {
     }
 
     /// Responds on the calling thread, with a body that is not yet read.
-    private struct StreamingInPlace: BlockingExecutor {
+    private struct StreamingExecutor: RequestExecutor {
         let status: HTTPStatus
 
-        func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse { response(to: request) }
-
-        func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-            .response(response(to: request))
-        }
-
-        private func response(to request: PreparedRequest) -> RawResponse {
+        func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
             let head = ResponseHead(status: status, target: request.target)
             return RawResponse(head: head, body: .stream(ResponseStream(Data("stream".utf8))))
         }
@@ -126,7 +120,7 @@ struct BlockingCallTests {
         arguments: [200, 500] as [HTTPStatus])
     func streamedInPlace(status: HTTPStatus) async throws {
         let api = AnonymousRequestProvider("http://api.example.com")
-        let client = Client(api, executor: StreamingInPlace(status: status))
+        let client = Client(api, executor: StreamingExecutor(status: status))
         let result = await onThread { [text] in client.block(on: text(api)) }
         switch result {
         case .success(let value): #expect(status == 200 && value == "stream")

@@ -4,44 +4,14 @@ import RequestsMock
 import TestCorpora
 import Testing
 
-/// An executor that records whether a task performs its exchanges.
-private final class TaskRecorder: BlockingExecutor {
-    private let records = Lock<[Bool]>([])
-    private let base: any RequestExecutor
-
-    init(_ base: any RequestExecutor) { self.base = base }
-
-    /// Whether each exchange so far was performed by a task.
-    var tasks: [Bool] { records.withLock(\.self) }
-
-    private func record() {
-        let isInTask = withUnsafeCurrentTask { $0 != nil }
-        records.withLock { $0.append(isInTask) }
-    }
-
-    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        record()
-        return try await base.execute(request)
-    }
-
-    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        record()
-        return .response(try base.executeAndWait(request))
-    }
-}
-
-/// An executor that performs its exchanges on a blocked thread, or defers them.
-private struct DeferringExecutor: BlockingExecutor {
+/// An executor that suspends before its exchanges, or does not.
+private struct SuspendingExecutor: RequestExecutor {
     let base: any RequestExecutor
-    let defers: Bool
+    let suspends: Bool
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        try await base.execute(request)
-    }
-
-    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        if !defers { return .response(try base.executeAndWait(request)) }
-        return .deferred { [base] () async throws(RequestError) in try await base.execute(request) }
+        if suspends { await Task.yield() }
+        return try await base.execute(request)
     }
 }
 
@@ -94,7 +64,7 @@ struct InPlaceMiddlewareTests {
 
     /// Returns what a caller sees of the responses to 40 requests, and what the server sees of the requests.
     private static func outcome(
-        of chain: Int, defers: Bool, _ perform: (any RequestExecutor, PreparedRequest) async throws -> RawResponse
+        of chain: Int, suspends: Bool, _ perform: (any RequestExecutor, PreparedRequest) async throws -> RawResponse
     ) async throws -> [String] {
         let lines = Lock<[String]>([])
         let count = Lock(0)
@@ -107,7 +77,7 @@ struct InPlaceMiddlewareTests {
             if number % 11 == 0 { throw RequestError(.connectionLost) }
             return Self.response(number)
         }
-        let executor = Self.staged(DeferringExecutor(base: mock, defers: defers), chain)
+        let executor = Self.staged(SuspendingExecutor(base: mock, suspends: suspends), chain)
         for number in 0..<40 {
             var request = try preparedRequest()
             request.target = try TargetURI("http://e.com/\(number % 3)")
@@ -127,13 +97,13 @@ struct InPlaceMiddlewareTests {
         return lines.withLock(\.self)
     }
 
-    @Test("a chain responds in a blocking call as in a task, also if the exchange is deferred", arguments: 0..<64)
+    @Test("a chain responds in a blocking call as in a task, also if the exchange suspends", arguments: 0..<64)
     func equivalence(number: Int) async throws {
         // Each middleware alone, and chains of several.
         let chain = number < 10 ? 1 << number : (number &* 0x9E37) & 1023
-        let inTask = try await Self.outcome(of: chain, defers: false) { try await $0.execute($1) }
-        for defers in [false, true] {
-            let blocking = try await Self.outcome(of: chain, defers: defers) { executor, request in
+        let inTask = try await Self.outcome(of: chain, suspends: false) { try await $0.execute($1) }
+        for suspends in [false, true] {
+            let blocking = try await Self.outcome(of: chain, suspends: suspends) { executor, request in
                 try await onThread { try executor.executeAndWait(request) }
             }
             #expect(blocking == inTask)
@@ -142,13 +112,13 @@ struct InPlaceMiddlewareTests {
 
     @Test("a permit is returned, and a request is no longer shared, when an exchange ends in any way", arguments: 0..<8)
     func returned(number: Int) async throws {
-        let (defers, fails, isStreamed) = (number & 1 != 0, number & 2 != 0, number & 4 != 0)
+        let (suspends, fails, isStreamed) = (number & 1 != 0, number & 2 != 0, number & 4 != 0)
         let mock = MockExecutor { _ in
             if fails { throw RequestError(.connectionLost) }
             return .ok("body")
         }
         let activity = ActivityCounter()
-        let executor = DeferringExecutor(base: mock, defers: defers).coalescing().limitingConcurrency(to: 1)
+        let executor = SuspendingExecutor(base: mock, suspends: suspends).coalescing().limitingConcurrency(to: 1)
             .caching().observing(.calls, by: activity)
         var request = try preparedRequest()
         if isStreamed { request.delivery = .streamed }
@@ -285,22 +255,10 @@ struct InPlaceMiddlewareTests {
         #expect(try await performOnThread(executor, request) == 200)
     }
 
-    @Test("middleware that is a function runs in a task, and so does everything behind it")
-    func function() async throws {
-        let recorder = TaskRecorder(MockExecutor { _ in .ok("body") })
-        let executor = recorder.retrying().intercepting { request, next in try await next.execute(request) }.retrying()
-        #expect(try await performOnThread(executor) == 200)
-        #expect(recorder.tasks == [true])
-    }
-
-    @Test("an error of an exchange in place has the request with its credentials")
+    @Test("an error of a blocking call has the request with its credentials")
     func failedRequest() async throws {
-        struct Failing: BlockingExecutor {
+        struct Failing: RequestExecutor {
             func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-                throw RequestError(.connectionFailed, request: request).permanent()
-            }
-
-            func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
                 throw RequestError(.connectionFailed, request: request).permanent()
             }
         }

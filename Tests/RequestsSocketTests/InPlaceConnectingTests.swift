@@ -4,7 +4,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("Connections of blocking calls without a task", .timeLimit(.minutes(10)))
+@Suite("Connections of blocking calls", .timeLimit(.minutes(10)))
 struct InPlaceConnectingTests {
     /// Returns an executor for which every name has `addresses`, after `pass` has returned.
     private func executor(
@@ -35,7 +35,7 @@ struct InPlaceConnectingTests {
             on: try #require(SocketAddress(ipLiteral: "127.0.0.2", port: port)))
         let executor = executor([.loopbackIPv6(port: port), unresponsive.address, .loopback()])
         let request = try request(peer)
-        let response = try #require(try await onThread { executor.inPlace(request) }?.get())
+        let response = try await onThread { executor.inPlace(request) }.get()
         #expect(response.text == "ok" && !response.metrics.isReusedConnection)
         #expect(response.metrics.timeToLookup != nil && response.metrics.timeToConnect != nil)
         withExtendedLifetime(unresponsive) {}
@@ -59,7 +59,7 @@ struct InPlaceConnectingTests {
         ] {
             let start = ContinuousClock.now
             let result = try await onThread { executor.inPlace(late) }
-            guard case .failure(let error)? = result else {
+            guard case .failure(let error) = result else {
                 Issue.record("\(phase): \(String(describing: result))")
                 continue
             }
@@ -82,7 +82,7 @@ struct InPlaceConnectingTests {
         let refused = executor([try #require(SocketAddress(ipLiteral: "127.0.0.9", port: 0))])
         let request = try request(peer)
         for (executor, reason) in [(unknown, RequestError.Reason.hostNotFound), (refused, .connectionFailed)] {
-            guard case .failure(let error)? = try await onThread({ executor.inPlace(request) }) else {
+            guard case .failure(let error) = try await onThread({ executor.inPlace(request) }) else {
                 Issue.record("the call did not fail")
                 continue
             }
@@ -98,7 +98,7 @@ struct InPlaceConnectingTests {
         let executor = executor([.loopback()], connections: 2)
         let request = try request(peer)
         let texts = try await withThrowingTaskGroup(of: String?.self) { group in
-            for _ in 0..<16 { group.addTask { try await onThread { try? executor.inPlace(request)?.get().text } } }
+            for _ in 0..<16 { group.addTask { try await onThread { try? executor.inPlace(request).get().text } } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(texts == Array(repeating: "ok", count: 16))

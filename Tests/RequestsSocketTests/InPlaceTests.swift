@@ -16,18 +16,13 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async th
 }
 
 extension SocketExecutor {
-    /// Returns the result of the calling thread alone, or nil if the remaining work needs a task.
-    func inPlace(_ request: PreparedRequest) -> Result<RawResponse, RequestError>? {
-        do throws(RequestError) {
-            guard case .response(let response) = try executeBlocking(request) else { return nil }
-            return .success(response)
-        } catch {
-            return .failure(error)
-        }
+    /// Returns the result of a blocking call.
+    func inPlace(_ request: PreparedRequest) -> Result<RawResponse, RequestError> {
+        Result { () throws(RequestError) in try executeAndWait(request) }
     }
 }
 
-@Suite("Blocking calls without a task", .timeLimit(.minutes(10)))
+@Suite("Blocking calls over sockets", .timeLimit(.minutes(10)))
 struct InPlaceTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -37,13 +32,13 @@ struct InPlaceTests {
         let executor = SocketExecutor()
         let request = try peer.request()
         for isReused in [false, true] {
-            let response = try await onThread { executor.inPlace(request) }?.get()
-            #expect(response?.text == "ok" && response?.metrics.isReusedConnection == isReused)
+            let response = try await onThread { executor.inPlace(request) }.get()
+            #expect(response.text == "ok" && response.metrics.isReusedConnection == isReused)
         }
         #expect(peer.connections == 1 && executor.connections == (1, 1))
     }
 
-    @Test("streamed responses, downloads and file bodies need no task; a produced body does (HT-1)")
+    @Test("streamed responses, downloads, file bodies and produced bodies (HT-1)")
     func deliveries() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
         let folder = TemporaryDirectory()
@@ -52,54 +47,19 @@ struct InPlaceTests {
         for request in [
             try peer.request(delivery: .file(path: folder.path(of: "response"))),
             try peer.request(.put, body: .file(path: folder.path(of: "body"))),
+            try peer.request(.put, body: .stream(length: 1, isReplayable: true) { SentChunks(chunks: ["a"]) }),
         ] {
             _ = try await executor.execute(peer.request())
-            let response = try await onThread { executor.inPlace(request) }?.get()
-            #expect(response?.head.status == .ok && response?.metrics.isReusedConnection == true, "\(request)")
+            let response = try await onThread { executor.inPlace(request) }.get()
+            #expect(response.head.status == .ok && response.metrics.isReusedConnection == true, "\(request)")
         }
         let streamed = try peer.request(delivery: .streamed)
-        let stream = try await onThread { executor.inPlace(streamed) }?.get().body
-        guard case .stream(let pieces)? = stream else {
+        let stream = try await onThread { executor.inPlace(streamed) }.get().body
+        guard case .stream(let pieces) = stream else {
             Issue.record("no stream: \(String(describing: stream))")
             return
         }
         #expect(try await pieces.collect(limit: 2) == Data("ok".utf8))
-        let produced = try peer.request(
-            .put, body: .stream(length: 1, isReplayable: true) { SentChunks(chunks: ["a"]) })
-        #expect(try await onThread { executor.inPlace(produced) == nil })
-        let response = try await onThread {
-            Result { () throws(RequestError) in try executor.executeAndWait(produced) }
-        }
-        .get()
-        #expect(response.head.status == .ok)
-    }
-
-    @Test(
-        "the remaining work of a blocking call runs once; a second run is an error, even at the same time (HT-1, R-68)")
-    func once() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
-        let executor = SocketExecutor()
-        // The source of the body suspends, so what follows the head is deferred.
-        let request = try peer.request(
-            .put, body: .stream(length: 1, isReplayable: true) { SentChunks(chunks: ["a"]) })
-        let execution = try await onThread { Result { try executor.executeBlocking(request) } }.get()
-        guard case .deferred(let remaining) = execution else {
-            Issue.record("the call was not deferred")
-            return
-        }
-        let calls = (0..<8).map { _ in Task { try await remaining() } }
-        var errors: [RequestError?] = []
-        for call in calls {
-            if case .failure(let error) = await call.result {
-                errors.append(error as? RequestError)
-            } else {
-                #expect(try await call.value.text == "ok")
-            }
-        }
-        #expect(errors.count == 7)
-        #expect(errors.allSatisfy { $0?.reason == .other && $0?.request?.target == request.target })
-        #expect(errors.first??.description.contains("was called twice") == true)
-        #expect(peer.connections == 1)
     }
 
     @Test("a stale idle connection is replaced, and the transmission is counted (R-42)")
@@ -113,13 +73,13 @@ struct InPlaceTests {
         let executor = SocketExecutor()
         let request = try peer.request()
         _ = try await executor.execute(request)
-        let response = try #require(try await onThread { executor.inPlace(request) }?.get())
+        let response = try await onThread { executor.inPlace(request) }.get()
         #expect(response.text == "ok" && response.metrics.transmissions == 2 && !response.metrics.isReusedConnection)
         #expect(peer.connections == 2)
     }
 
     @Test(
-        "bodies of every size are sent and received without a task (R-14, HT-1)",
+        "bodies of every size are sent and received (R-14, HT-1)",
         arguments: [0, 1, 100, 70_000, 3_000_000])
     func sizes(size: Int) async throws {
         let body = [UInt8](repeating: 97, count: size)
@@ -132,8 +92,8 @@ struct InPlaceTests {
         let executor = SocketExecutor()
         let request = try peer.request(delivery: .collected(limit: 1 << 22))
         _ = try await executor.execute(request)
-        let response = try await onThread { executor.inPlace(request) }?.get()
-        #expect(response?.body.byteCount == size)
+        let response = try await onThread { executor.inPlace(request) }.get()
+        #expect(response.body.byteCount == size)
         let chunked = try ScriptedPeer { line, _, _ in
             while let head = line.receiveRequest() {
                 var remaining =
@@ -148,8 +108,8 @@ struct InPlaceTests {
         }
         let upload = try chunked.request(.post, body: .bytes(Data(body)))
         _ = try await executor.execute(upload)
-        let uploaded = try await onThread { executor.inPlace(upload) }?.get()
-        #expect(uploaded?.text == "ok" && uploaded?.trailers["T"] == "u")
+        let uploaded = try await onThread { executor.inPlace(upload) }.get()
+        #expect(uploaded.text == "ok" && uploaded.trailers["T"] == "u")
     }
 
     @Test("a time limit ends a blocking call with the reason of its phase (R-48)")
@@ -169,7 +129,7 @@ struct InPlaceTests {
                 $0.timeouts.firstByte = isTotal ? nil : .milliseconds(30)
             }
             let outcome = try await onThread { executor.inPlace(limited) }
-            #expect(outcome?.failure?.reason == .timedOut(isTotal ? .total : .firstByte))
+            #expect(outcome.failure?.reason == .timedOut(isTotal ? .total : .firstByte))
             #expect(ContinuousClock.now - start >= .milliseconds(30))
             #expect(executor.connections == (0, 0))
         }
@@ -186,7 +146,7 @@ struct InPlaceTests {
         let executor = SocketExecutor()
         let request = try peer.request()
         _ = try await executor.execute(request)
-        #expect(try await onThread { executor.inPlace(request) }?.get().text == "ok")
+        #expect(try await onThread { executor.inPlace(request) }.get().text == "ok")
     }
 
     @Test(
@@ -202,7 +162,7 @@ struct InPlaceTests {
         let executor = SocketExecutor.with { $0.fileSending = sending }
         let request = try peer.request()
         _ = try await executor.execute(request)
-        #expect(try await onThread { executor.inPlace(request) }?.get().text == "ok")
+        #expect(try await onThread { executor.inPlace(request) }.get().text == "ok")
         let upload = try peer.request(.put, body: .file(path: folder.path(of: "body"))).with {
             $0.timeouts.betweenBytes = .milliseconds(50)
         }
@@ -227,7 +187,7 @@ struct InPlaceTests {
         let call = Task { executor.inPlace(request) }
         await eventually { peer.notes == ["second"] }
         call.cancel()
-        #expect(await call.value?.failure?.reason == .cancelled)
+        #expect(await call.value.failure?.reason == .cancelled)
         #expect(executor.connections == (0, 0))
     }
 
@@ -276,7 +236,7 @@ struct InPlaceTests {
             let request = try peer.request(delivery: .collected(limit: 5))
             _ = try await executor.execute(request)
             let outcome = try await onThread { executor.inPlace(request) }
-            #expect(outcome?.failure?.reason == reason)
+            #expect(outcome.failure?.reason == reason)
             #expect(executor.connections == (0, 0))
         }
     }

@@ -86,8 +86,7 @@ private struct Run {
         case 66..<80: try takeUp()
         case 80..<86: try withdraw()
         case 86..<91: try loseIdle(Int.random(in: 0..<origins, using: &random))
-        case 91..<95: try passTime()
-        case 95..<98: try takeOver(Int.random(in: 0..<origins, using: &random))
+        case 91..<97: try passTime()
         default: if exceeds { try exceed() }
         }
         steps.append(step)
@@ -107,7 +106,7 @@ extension Run {
             if let link { use(link) }
             return
         }
-        let waiter = Ledger.Waiter(for: origin, isBlocking: random.chance(oneIn: 2), model.now)
+        let waiter = Ledger.Waiter(for: origin, occupiesTask: random.chance(oneIn: 2), model.now)
         while true {
             let expected = model.idle.last { $0.origin == origin }
             switch ledger.enter(waiter) {
@@ -214,23 +213,18 @@ extension Run {
     }
 
     private mutating func takeUp(_ waiter: Ledger.Waiter) throws {
-        while true {
-            let hadGrant = waiter.grant != nil
-            switch ledger.takeUp(waiter) {
-            case .granted(let grant):
-                if hadGrant { noteTaken(waiter.origin) }
-                model.waiters.removeAll { $0 === waiter }
-                served += 1
-                switch grant {
-                case .connection(let link):
-                    try require(link.origin == waiter.origin)
-                    if hadGrant { model.links.append(link) } else { use(link) }
-                case .place(let place): model.places.append((waiter.origin, place))
-                }
-                return
-            case .evicted(let link): try evict(link, for: waiter.origin)
-            case .full: return try require(!hadGrant && waiter.isWaiting)
-            }
+        let hadGrant = waiter.grant != nil
+        let grant = ledger.takeUp(waiter)
+        try require((grant != nil) == hadGrant)
+        guard let grant else { return }
+        noteTaken(waiter.origin)
+        model.waiters.removeAll { $0 === waiter }
+        served += 1
+        switch grant {
+        case .connection(let link):
+            try require(link.origin == waiter.origin)
+            model.links.append(link)
+        case .place(let place): model.places.append((waiter.origin, place))
         }
     }
 
@@ -270,19 +264,9 @@ extension Run {
         for link in overdue { try end(link.place) }
     }
 
-    /// A blocked thread takes the grant of a call that does not run.
-    private mutating func takeOver(_ origin: Int) throws {
-        let next = model.waiters.first { $0.isWaiting && $0.isBlocking && $0.origin == origin }
-        let late = model.waiters.first { !$0.isBlocking && $0.grant != nil && $0.origin == origin }
-        let taken = ledger.takeOver(origin, upTo: ledger.grants)
-        try require(taken === (late == nil ? nil : next))
-        if taken != nil { try require(late?.grant == nil && late?.isWaiting == false && taken?.grant != nil) }
-    }
-
     private mutating func exceed() throws {
-        let waiter = model.waiters.filter { $0.isWaiting && $0.isBlocking }.randomElement(using: &random)
+        let waiter = model.waiters.filter { $0.isWaiting && $0.occupiesTask }.randomElement(using: &random)
         guard let waiter else { return }
-        waiter.mayExceed = true
         while true {
             switch ledger.exceed(for: waiter) {
             case .granted:

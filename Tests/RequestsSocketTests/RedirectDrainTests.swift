@@ -72,14 +72,7 @@ struct RedirectDrainTests {
         let executor = SocketExecutor()
         _ = try await executor.execute(peer.request())
         let request = try request(peer)
-        let execution = try await onThread {
-            Result { () throws(RequestError) in try executor.executeBlocking(request) }
-        }.get()
-        guard case .response(let response) = execution else {
-            Issue.record("the redirect was deferred to a task")
-            return
-        }
-        await check(response, body, executor)
+        await check(try await onThread { executor.inPlace(request) }.get(), body, executor)
         // A peer that is released closes its connections.
         withExtendedLifetime(peer) {}
     }

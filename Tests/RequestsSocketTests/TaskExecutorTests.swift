@@ -124,7 +124,7 @@ struct TaskExecutorTests {
             $0.timeouts.connect = nil
         }
         let texts = await withTaskExecutorPreference(SocketTaskExecutor()) {
-            (0..<3).map { _ in try? executor.inPlace(request)?.get().text }
+            (0..<3).map { _ in try? executor.inPlace(request).get().text }
         }
         #expect(texts == ["ok", "ok", "ok"])
         #expect(peer.connections == 2)

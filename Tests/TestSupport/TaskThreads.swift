@@ -27,7 +27,7 @@ package final class TaskThreads: TaskExecutor {
             }
             if let job { return job }
             if isStopped { return nil }
-            waker.wait(by: .distantFuture, then: {})
+            waker.wait(until: nil, then: {})
         }
     }
 

@@ -95,62 +95,6 @@ extension AcceptedResponse {
         }
     }
 
-    /// Returns the decoded value on a thread that may block; without a task if decoding does not suspend.
-    @inlinable
-    @inline(__always)  // otherwise the request is copied for it
-    func valueInPlace<R: RequestConvertible>(
-        by decoder: ResponseDecoder<R.Resource>, for request: R
-    ) throws(RequestError) -> R.Resource {
-        do {
-            if let value = try decoder.immediateValue(from: response, for: request) { return value }
-        } catch {
-            throw failure(decoding: R.Resource.self, error)
-        }
-        return try valueInTask(by: decoder, for: request)
-    }
-
-    /// Returns the decoded value on a thread that may block, from this response or from a later one, if `executor`
-    /// repeats the exchange after an error of the decoder.
-    @inlinable
-    @inline(__always)  // as above
-    mutating func valueInPlace<R: RequestConvertible>(
-        by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: InPlaceExecutor
-    ) throws(RequestError) -> R.Resource {
-        do throws(RequestError) {
-            return try valueInPlace(by: decoder, for: request)
-        } catch {
-            return try valueOfRepetition(after: error, by: decoder, for: request, repeatedBy: executor)
-        }
-    }
-
-    /// Returns the value decoded from a later response, if `executor` repeats the exchange after `error`.
-    // Not inlined: a response that a loop may replace is moved before it is decoded.
-    @usableFromInline
-    mutating func valueOfRepetition<R: RequestConvertible>(
-        after error: RequestError, by decoder: ResponseDecoder<R.Resource>, for request: R,
-        repeatedBy executor: InPlaceExecutor
-    ) throws(RequestError) -> R.Resource {
-        var lastError = error
-        while true {
-            self = try repeatedInPlace(after: lastError, by: executor)
-            do throws(RequestError) {
-                return try valueInPlace(by: decoder, for: request)
-            } catch {
-                lastError = error
-            }
-        }
-    }
-
-    /// Returns the value decoded by a task on the calling thread.
-    @usableFromInline
-    func valueInTask<R: RequestConvertible>(
-        by decoder: ResponseDecoder<R.Resource>, for request: R
-    ) throws(RequestError) -> R.Resource {
-        try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in
-            try await value(by: decoder, for: request)
-        }
-    }
-
     /// Returns `value` with the response that contained it.
     @inlinable
     func typed<Resource>(_ value: Resource) -> TypedResponse<Resource> {

@@ -29,17 +29,33 @@ extension RequestConvertible {
     /// Prepares and executes this request, follows redirects, validates and decodes the response.
     @inlinable
     func typedResponse(from executor: any RequestExecutor) async throws(RequestError) -> TypedResponse<Resource> {
+        try await typedResponse(to: prepared(), from: executor)
+    }
+
+    /// Returns only the decoded value.
+    @inlinable
+    func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
+        try await value(of: prepared(), from: executor)
+    }
+
+    /// Performs `request`, which is this one when it was prepared.
+    @inlinable
+    func typedResponse(
+        to request: PreparedRequest, from executor: any RequestExecutor
+    ) async throws(RequestError) -> TypedResponse<Resource> {
         let decoder = responseDecoder
-        var accepted = try await prepared().accepted(by: executor)
+        var accepted = try await request.accepted(by: executor)
         let value = try await accepted.value(by: decoder, for: self, repeatedBy: executor)
         return accepted.typed(value)
     }
 
     /// Returns only the decoded value.
     @inlinable
-    func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
+    func value(
+        of request: PreparedRequest, from executor: any RequestExecutor
+    ) async throws(RequestError) -> Resource {
         let decoder = responseDecoder
-        var accepted = try await prepared().accepted(by: executor)
+        var accepted = try await request.accepted(by: executor)
         return try await accepted.value(by: decoder, for: self, repeatedBy: executor)
     }
 }
@@ -58,12 +74,9 @@ extension PreparedRequest {
         return try await CallState(request, now: start ?? .now).accepted(by: executor, reportingTo: task)
     }
 
-    /// Performs one exchange, or the remaining part of one that has begun.
-    func response(
-        from executor: any RequestExecutor, resuming remaining: RemainingExchange? = nil
-    ) async throws(RequestError) -> RawResponse {
+    /// Performs one exchange.
+    func response(from executor: any RequestExecutor) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            if let remaining { return try await remaining() }
             try checkTimeBeforeSending()
             return try await executor.sending(self)
         } catch {
@@ -72,29 +85,19 @@ extension PreparedRequest {
     }
 }
 
-/// The remaining part of an exchange that was begun on a blocked thread.
-typealias RemainingExchange = @Sendable () async throws(RequestError) -> RawResponse
-
 extension CallState {
     /// Performs the remaining part of a call.
-    ///
-    /// If its exchange has begun, `remaining` finishes that exchange.
     func accepted(
-        by executor: any RequestExecutor, resuming remaining: RemainingExchange? = nil,
-        reportingTo task: RequestTask? = nil
+        by executor: any RequestExecutor, reportingTo task: RequestTask? = nil
     ) async throws(RequestError) -> AcceptedResponse {
-        var (call, remaining) = (self, remaining)
+        var call = self
         while true {
             task?.execute(call.request, attempt: call.attempts)
             let response: RawResponse
             if call.attempts > 1 { try await call.collectBodyIfNeeded() }
             do throws(RequestError) {
-                if let remaining = remaining.take() {
-                    response = try await remaining()
-                } else {
-                    try call.request.checkTimeBeforeSending()
-                    response = try await executor.sending(call.request)
-                }
+                try call.request.checkTimeBeforeSending()
+                response = try await executor.sending(call.request)
             } catch {
                 try call.receive(error)
                 continue

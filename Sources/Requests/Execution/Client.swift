@@ -12,17 +12,13 @@ public struct Client<API: RequestProviding>: Sendable {
     /// The API, in the environment of the client.
     public let api: API
 
-    /// The executor in the form for blocking calls.
-    @usableFromInline let inPlaceExecutor: InPlaceExecutor
-
     /// The executor that performs the requests.
-    @inlinable public var executor: any RequestExecutor { inPlaceExecutor.base }
+    public let executor: any RequestExecutor
 
     /// Creates a client that performs the requests of `api` with `executor`.
-    @inlinable
     public init(_ api: API, executor: any RequestExecutor) {
         self.api = api
-        inPlaceExecutor = InPlaceExecutor(executor)
+        self.executor = executor
     }
 }
 

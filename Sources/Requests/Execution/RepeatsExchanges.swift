@@ -74,17 +74,4 @@ extension AcceptedResponse {
         task?.executeAgain()
         return try await call.accepted(by: executor, reportingTo: task)
     }
-
-    /// Performs ``repeated(after:by:)`` on a thread that may block.
-    @usableFromInline
-    func repeatedInPlace(
-        after error: RequestError, by executor: InPlaceExecutor
-    ) throws(RequestError) -> AcceptedResponse {
-        guard executor.base.repetition != nil else {
-            throw error.adding(retries: response.metrics.retries)
-        }
-        return try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in
-            try await repeated(after: error, by: executor.base)
-        }
-    }
 }

@@ -46,7 +46,7 @@ struct ByteStream: ~Copyable {
 extension ByteStream {
     /// Receives the bytes that have arrived.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
-        if let secured { return try read(from: secured, into: buffer, mayBlock: false) }
+        if let secured { return try read(from: secured, into: buffer) }
         do throws(SystemError) {
             return try channel.read(into: buffer)
         } catch {
@@ -54,25 +54,12 @@ extension ByteStream {
         }
     }
 
-    /// Receives the bytes that have arrived, blocking the calling thread for at most 10 ms until there are some.
-    mutating func readInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
-        if let secured {
-            guard channel.allowWaiting() else { return .wouldBlock }
-            return try read(from: secured, into: buffer, mayBlock: true)
-        }
-        do throws(SystemError) {
-            return try channel.readInPlace(into: buffer)
-        } catch {
-            throw .system(error)
-        }
-    }
-
     @inline(never)  // keeps its variables out of the functions of connections without TLS
     private mutating func read(
-        from secured: TLSStream, into buffer: UnsafeMutableRawBufferPointer, mayBlock: Bool
+        from secured: TLSStream, into buffer: UnsafeMutableRawBufferPointer
     ) throws(StreamError) -> TransferResult {
         do throws(TLSError) {
-            switch try secured.read(into: buffer, mayBlock: mayBlock) {
+            switch try secured.read(into: buffer) {
             case .bytes(let count):
                 directionsToRead = .reading
                 return .bytes(count)

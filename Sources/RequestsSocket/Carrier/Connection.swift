@@ -35,7 +35,7 @@ final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one
     /// Whether a response is received at once when the request has been sent, as in ``Exchange/receivesAtOnce``.
     ///
     /// A TLS handshake may have received bytes that no wait reports.
-    var receivesAtOnce: Bool { wasAlone || stream.isSecured && !isReused }
+    var receivesAtOnce: Bool { wasAlone && CallingThread.current == nil || stream.isSecured && !isReused }
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
     /// The instant until which the connection may be used again.
@@ -50,7 +50,6 @@ final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one
         runsTasks = stream.channel.reactor.runsTasks
         self.stream = stream
         self.slot = slot
-        slot.holding.begin(channel)
     }
 
     deinit {
@@ -155,13 +154,6 @@ extension Connection {
         return result
     }
 
-    /// Receives a part of the head, blocking the calling thread for at most 10 ms.
-    func receiveHeadInPlace() throws(StreamError) -> TransferResult {
-        let result = try stream.readInPlace(into: inbound.spaceForHead())
-        if case .bytes(let count) = result { inbound.add(count) }
-        return result
-    }
-
     func nextEvent() throws(WireError) -> ResponseReader.Event {
         var consumed = 0
         let event = try reader.next(in: inbound.unread, consumed: &consumed)
@@ -258,18 +250,11 @@ extension Connection {
         try await wait(for: wanted, by: deadline, on: thread)
     }
 
-    /// Blocks the calling thread until a direction of `wanted` is ready.
-    func waitInPlace(for wanted: Interest, by deadline: Deadline) throws(WaitError) {
-        let wanted = stream.directions(for: wanted)
-        if wanted.isEmpty { return try deadline.checkTurn() }
-        try channel.waitInPlace(for: wanted, by: deadline)
-    }
-
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
     @inline(never)  // as below
     private func takeTurn(by deadline: Deadline) async throws(WaitError) {
         try deadline.checkTurn()
-        await channel.yield()
+        await Task.yield()
     }
 
     /// Ends the standing reports, for a call that may find its response without a wait.
@@ -284,14 +269,11 @@ extension Connection {
     private func wait(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread
     ) async throws(WaitError) {
-        guard let poll = thread.poll else { return try await channel.wait(for: wanted, by: deadline) }
         // On an actor with its own executor, this is not the blocked thread.
         let isolation: (any Actor)? = #isolation
-        if isolation == nil, !Task.isCancelled,
-            thread.waitInPlace({ poll.waitInPlace(for: wanted, on: channel, by: deadline) })
-        {
+        if isolation == nil, !Task.isCancelled, thread.waitInPlace({ channel.becomesReady(for: wanted, by: deadline) }) {
             return
         }
-        try await channel.wait(for: wanted, by: deadline, on: poll)
+        try await channel.wait(for: wanted, by: deadline, on: thread.poll)
     }
 }

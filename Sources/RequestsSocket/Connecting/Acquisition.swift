@@ -9,23 +9,23 @@ protocol ConnectionSupply: Sendable {
 
     /// Requests a usable idle connection, or the right to establish one.
     func request(
-        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
+        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool
     ) throws(RequestError) -> PoolResponse<Lease, Waiter>
 
     /// Returns the lease that was granted to a call in the queue, which then leaves it; nil if there is none yet.
-    func takeUp(_ waiter: Waiter) throws(RequestError) -> Lease?
+    func takeUp(_ waiter: Waiter) -> Lease?
 
     /// Leaves the queue without a lease.
     func withdraw(_ waiter: Waiter)
 
-    /// Searches for calls that hold connections and are not being run, for a blocked thread.
-    func intervene(for waiter: Waiter, _ watch: inout StallWatch)
+    /// Opens a connection beyond the limits for a call that has waited for long.
+    func exceedLimits(for waiter: Waiter)
 
     /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
     func closesAfterResponses(_ origin: Origin) -> Bool
 
     /// Returns the connector of a call with `timeLimits`.
-    func connector(_ timeLimits: SocketTimeLimits, isBlocking: Bool) throws(RequestError) -> Network
+    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Network
 
     /// Records whether a new connection is the only one of its origin in use.
     func recordUse(of connection: Network.Connection)
@@ -54,22 +54,18 @@ where Pool.Network == Stream.Network {
     private let isContinuation: Bool
     /// Whether the request can be sent again if a connection turns out to be closed.
     private let isIdempotent: Bool
-    /// Whether the call runs on a thread that is blocked for it (decision 0018).
-    private let isBlocking: Bool
     private var stage = Stage.beginning
-    private var watch = StallWatch()
     private var new: NewConnection<Stream>?
 
     init(
         from pool: Pool, to origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool,
-        isIdempotent: Bool, isBlocking: Bool
+        isIdempotent: Bool
     ) {
         self.pool = pool
         self.origin = origin
         self.timeLimits = timeLimits
         self.isContinuation = isContinuation
         self.isIdempotent = isIdempotent
-        self.isBlocking = isBlocking
     }
 
     private var limit: Deadline { min(timeLimits.connecting, timeLimits.total) }
@@ -81,7 +77,7 @@ extension Acquisition where Stream: ~Copyable {
             switch stage {
             case .beginning: return try begin()
             case .queued(let waiter):
-                guard let lease = try pool.takeUp(waiter) else { return .needs(need(of: waiter)) }
+                guard let lease = pool.takeUp(waiter) else { return .needs(need(of: waiter)) }
                 return try use(lease)
             case .establishing: return try establish()
             }
@@ -95,13 +91,13 @@ extension Acquisition where Stream: ~Copyable {
             try new?.fail(error, need)
             return
         }
-        if waiter.isBlocking, case .timedOut = error, !limit.hasPassed { return pool.intervene(for: waiter, &watch) }
+        if waiter.occupiesTask, case .timedOut = error, !limit.hasPassed { return pool.exceedLimits(for: waiter) }
         pool.withdraw(waiter)
         throw timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
     }
 
     private mutating func begin() throws(RequestError) -> ConnectionStep<Network> {
-        switch try pool.request(origin, timeLimits, isContinuation: isContinuation, isBlocking: isBlocking) {
+        switch try pool.request(origin, timeLimits, isContinuation: isContinuation) {
         case .lease(let lease): return try use(lease)
         case .queued(let waiter):
             stage = .queued(waiter)
@@ -109,9 +105,9 @@ extension Acquisition where Stream: ~Copyable {
         }
     }
 
-    /// A blocked thread wakes often, to check for calls that cannot continue.
     private func need(of waiter: Pool.Waiter) -> ConnectionNeed<Network> {
-        let end = waiter.isBlocking ? min(limit, .after(StallWatch.interval)) : limit
+        // The calls that hold the connections may be tasks for which no thread is left (decision 0072).
+        let end = waiter.occupiesTask ? min(limit, .after(.milliseconds(250))) : limit
         return .signal(waiter.signal, until: end, in: .waitingForConnection)
     }
 
@@ -129,7 +125,7 @@ extension Acquisition where Stream: ~Copyable {
         case .connection(let connection): slot = connection.slot
         case .slot(let granted): slot = granted
         }
-        new = NewConnection(to: origin, in: slot, over: try pool.connector(timeLimits, isBlocking: isBlocking))
+        new = NewConnection(to: origin, in: slot, over: try pool.connector(timeLimits))
         stage = .establishing
         return try establish()
     }

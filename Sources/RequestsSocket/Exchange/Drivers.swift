@@ -1,9 +1,7 @@
-@_spi(Lock) import Requests
+import Requests
 import RequestsPOSIX
 
-// The two ways to provide what an exchange and its connection need: a task suspends, a blocked thread waits in place.
-
-// MARK: A task
+// The loops that provide what an exchange and its connection need, and suspend for it.
 
 extension SocketExchange {
     /// Sends `request`, and returns the response; `transmission` is nil unless a proxy with an authenticator forwards
@@ -43,7 +41,7 @@ extension SocketExchange {
     private static func connected(
         _ plan: consuming UniqueBox<PlannedExchange>
     ) async throws(RequestError) -> UniqueBox<SocketExchange> {
-        var acquisition = plan.acquisition(isBlocking: CallingThread.current != nil)
+        var acquisition = plan.acquisition()
         return plan.exchange(on: try await acquisition.value.connection())
     }
 
@@ -79,7 +77,7 @@ extension SocketExchange {
     @inline(never)
     private mutating func takeTurn() async throws(RequestError) {
         try checkTurn()
-        await connection.channel.yield()
+        await Task.yield()
     }
 
     @inline(never)
@@ -98,7 +96,7 @@ extension SocketExchange {
     @inline(never)
     private mutating func reconnect() async throws(RequestError) {
         do throws(RequestError) {
-            var new = try newConnection(isBlocking: false)
+            var new = try newConnection()
             restart(on: try await new.value.connection())
         } catch {
             try fail(error)
@@ -139,9 +137,9 @@ extension ConnectionNeed<Connector> {
         case .signal(let event, let limit, _): try await event.wait(by: limit)
         case .socket(let channel, let wanted, let limit, _):
             try await channel.wait(for: wanted, by: limit, on: .current)
-        case .turn(let channel, let limit, _):
+        case .turn(_, let limit, _):
             try limit.checkTurn()
-            await channel.yield()
+            await Task.yield()
         }
     }
 }
@@ -161,140 +159,5 @@ private enum Beginning: ~Copyable {
         } else {
             self = .planned(UniqueBox(plan))
         }
-    }
-}
-
-// MARK: A blocked thread
-
-extension SocketExchange {
-    /// Sends `request` on the calling thread, which blocks; the remaining work needs a task (decision 0010).
-    static func performInPlace(
-        _ request: PreparedRequest, over handle: PoolHandle
-    ) throws(RequestError) -> BlockingExecution {
-        if handle.pool.mustMeasure(request) {
-            return .deferred { () async throws(RequestError) in try await perform(request, over: handle) }
-        }
-        let plan = try PlannedExchange(request, over: handle)
-        let connection = if let idle = plan.idleConnection() { idle } else { try connectionInPlace(for: plan) }
-        connection.endReports()
-        var exchange = plan.exchange(on: consume connection, receivesAtOnce: false)
-        guard try exchange.runInPlace() else {
-            let remaining = UnfinishedExchange(UniqueBox(exchange), of: request)
-            return .deferred { () async throws(RequestError) in try await perform(remaining.take()) }
-        }
-        if exchange.exchange.isStreaming { return .response(UniqueBox(exchange).response()) }
-        return .response(exchange.exchange.takeResponse())
-    }
-
-    @inline(never)  // a connection is rarely waited for
-    private static func connectionInPlace(
-        for plan: borrowing PlannedExchange
-    ) throws(RequestError) -> Connection {
-        var acquisition = plan.acquisition(isBlocking: true)
-        return try acquisition.connectionInPlace()
-    }
-
-    /// Advances the exchange until it has nothing more to do, or needs a task; returns false in that case.
-    private mutating func runInPlace() throws(RequestError) -> Bool {
-        while let need = try advance() {
-            switch need {
-            case .event(let wanted, let limit, let phase): try waitInPlace(for: wanted, until: limit, in: phase)
-            case .turn: try checkTurn()
-            case .connection: try reconnectInPlace()
-            // The source of a body suspends.
-            case .piece: return false
-            }
-        }
-        return true
-    }
-
-    private mutating func waitInPlace(
-        for wanted: Interest, until limit: Deadline, in phase: RequestError.Phase
-    ) throws(RequestError) {
-        let deadline = beginWait(until: limit)
-        if wanted == .reading, isAtHead, try receiveHeadInPlace(by: deadline) { return }
-        do throws(WaitError) {
-            try connection.waitInPlace(for: wanted, by: deadline)
-        } catch {
-            try fail(error, until: limit, in: phase)
-        }
-    }
-
-    /// Waits for a head by receiving for at most 10 ms, unless `deadline` is nearer; returns whether something has
-    /// arrived (decision 0010).
-    private mutating func receiveHeadInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
-        let soon = exchange.transfer.takeNeeded().advanced(byNanoseconds: 10_000_000)
-        guard soon < deadline else { return false }
-        let result: TransferResult
-        do throws(StreamError) {
-            result = try exchange.transfer.carrier.receiveHeadInPlace()
-        } catch {
-            try fail(exchange.transfer.lost(error))
-            return true
-        }
-        do throws(RequestError) {
-            return try exchange.transfer.record(result)
-        } catch {
-            try fail(error)
-            return true
-        }
-    }
-
-    private mutating func reconnectInPlace() throws(RequestError) {
-        do throws(RequestError) {
-            var new = try newConnection(isBlocking: true)
-            restart(on: try new.value.connectionInPlace())
-        } catch {
-            try fail(error)
-        }
-    }
-}
-
-extension ConnectionSource where Self: ~Copyable, Network == Connector {
-    /// Advances to the connection on the calling thread, which blocks for what it needs.
-    fileprivate mutating func connectionInPlace() throws(RequestError) -> Connection {
-        while true {
-            switch try advance() {
-            case .connected(let connection): return connection
-            case .needs(let need):
-                do throws(WaitError) {
-                    try need.waitInPlace()
-                } catch {
-                    try fail(error, need)
-                }
-            }
-        }
-    }
-}
-
-extension ConnectionNeed<Connector> {
-    fileprivate func waitInPlace() throws(WaitError) {
-        switch self {
-        case .signal(let event, let limit, _): try event.waitInPlace(by: limit)
-        case .socket(let channel, let wanted, let limit, _): try channel.waitInPlace(for: wanted, by: limit)
-        case .turn(_, let limit, _): try limit.checkTurn()
-        }
-    }
-}
-
-/// The exchange of a blocking call that remains for a task, because its body has a source; the task runs once.
-private final class UnfinishedExchange: Sendable {
-    private let exchange: Lock<UniqueBox<SocketExchange>?>
-    private let request: PreparedRequest
-
-    init(_ exchange: consuming UniqueBox<SocketExchange>, of request: PreparedRequest) {
-        self.exchange = Lock(exchange)
-        self.request = request
-    }
-
-    /// Returns the exchange; throws if it was taken before, because two tasks would then change it at once.
-    func take() throws(RequestError) -> UniqueBox<SocketExchange> {
-        guard let exchange = exchange.withLock({ $0.take() }) else {
-            throw RequestError(
-                .other,
-                detail: "the deferred work of a blocking call was called twice; call it once, in a task",
-                request: request)
-        }
-        return exchange
     }
 }

@@ -56,25 +56,21 @@ extension PlannedExchange {
     }
 
     /// Returns the acquisition of a connection.
-    func acquisition(isBlocking: Bool) -> SocketAcquisition {
+    func acquisition() -> SocketAcquisition {
         SocketAcquisition(
             from: place.pool, to: place.origin, outgoing.timeLimits, isContinuation: isContinuation,
-            isIdempotent: outgoing.request.isIdempotent, isBlocking: isBlocking)
+            isIdempotent: outgoing.request.isIdempotent)
     }
 
-    /// Returns the exchange on `connection`; `receivesAtOnce` as in ``Exchange/receivesAtOnce``.
-    consuming func exchange(on connection: consuming Connection, receivesAtOnce: Bool) -> SocketExchange {
+    /// Returns the exchange on `connection`.
+    consuming func exchange(on connection: Connection) -> SocketExchange {
         place.pool.beginExchange(for: outgoing.request, on: connection)
         let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
         return SocketExchange(
             place,
             exchange: Exchange(
-                outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls, receivesAtOnce: receivesAtOnce))
-    }
-
-    /// Returns the exchange on `connection`, for a task.
-    consuming func exchange(on connection: Connection) -> SocketExchange {
-        exchange(on: connection, receivesAtOnce: connection.receivesAtOnce)
+                outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls,
+                receivesAtOnce: connection.receivesAtOnce))
     }
 }
 
@@ -87,11 +83,11 @@ extension ConnectionPool {
 extension UniqueBox<PlannedExchange> {
     /// Returns the acquisition of a connection.
     @inline(never)  // as the steps below
-    func acquisition(isBlocking: Bool) -> UniqueBox<SocketAcquisition> {
-        UniqueBox<SocketAcquisition>(value.acquisition(isBlocking: isBlocking))
+    func acquisition() -> UniqueBox<SocketAcquisition> {
+        UniqueBox<SocketAcquisition>(value.acquisition())
     }
 
-    /// Returns the exchange on `connection`, for a task.
+    /// Returns the exchange on `connection`.
     @inline(never)  // as the steps below
     consuming func exchange(on connection: Connection) -> UniqueBox<SocketExchange> {
         UniqueBox<SocketExchange>(take().exchange(on: connection))
@@ -187,9 +183,9 @@ extension SocketExchange {
 
     /// Returns a new connection in the slot of the one that was lost, with a connect limit that begins again.
     @inline(never)
-    func newConnection(isBlocking: Bool) throws(RequestError) -> UniqueBox<NewSocketConnection> {
+    func newConnection() throws(RequestError) -> UniqueBox<NewSocketConnection> {
         let timeLimits = exchange.outgoing.timeLimits.renewingConnecting()
-        let connector = try place.pool.connector(timeLimits, isBlocking: isBlocking)
+        let connector = try place.pool.connector(timeLimits)
         return UniqueBox(NewSocketConnection(to: place.origin, in: connection.slot, over: connector))
     }
 

@@ -43,11 +43,10 @@ final class ConnectionPool: Sendable {
         return .failure(RequestError(.invalidRequest(.invalidLocalAddress), detail: ErrorText.quoted(text)))
     }
 
-    /// Returns the connector of a call with `timeLimits`; `isBlocking` as in ``reactor(isBlocking:)``.
-    func connector(_ timeLimits: SocketTimeLimits, isBlocking: Bool = false) throws(RequestError) -> Connector {
+    /// Returns the connector of a call with `timeLimits`.
+    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Connector {
         Connector(
-            configuration: configuration, localAddress: try localAddress?.get(),
-            reactor: try reactor(isBlocking: isBlocking),
+            configuration: configuration, localAddress: try localAddress?.get(), reactor: try reactor(),
             timeLimits: timeLimits, security: security)
     }
 
@@ -87,8 +86,6 @@ final class ConnectionPool: Sendable {
 
     struct State {
         var ledger: Ledger
-        /// The holdings of all slots that exist.
-        var holdings: [Holding] = []
         var sweeper: Task<Void, Never>?
         /// Whether connections are no longer kept: the last copy of the executor was released, or it drains.
         var isClosed = false
@@ -150,18 +147,17 @@ extension ConnectionPool {
     /// arrival.
     ///
     /// While the executor drains, only requests that continue a running call, such as the next one after a redirect,
-    /// receive a connection. A call that `isBlocking` runs on a blocked thread, and can continue when no task can
-    /// (decision 0018).
+    /// receive a connection.
     func request(
-        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
+        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool
     ) throws(RequestError) -> PoolResponse<Lease, Ledger.Waiter> {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         let isNew = !isContinuation
         if let lease = try claim(isNew: isNew, origin, { $0.claim(origin) }) {
             return .lease(check(lease, at: timeLimits.began))
         }
-        let signal = WakeEvent(on: try reactor(isBlocking: isBlocking))
-        let waiter = Ledger.Waiter(for: origin, isBlocking: isBlocking, signal)
+        let occupiesTask = CallingThread.current?.occupiesTask == true
+        let waiter = Ledger.Waiter(for: origin, occupiesTask: occupiesTask, WakeEvent(on: try reactor()))
         if let lease = try claim(isNew: isNew, origin, { $0.enter(waiter) }) {
             return .lease(check(lease, at: timeLimits.began))
         }
@@ -169,8 +165,12 @@ extension ConnectionPool {
     }
 
     /// Returns the lease that was granted to a call in the queue, which then leaves it; nil if there is none yet.
-    func takeUp(_ waiter: Ledger.Waiter) throws(RequestError) -> Lease? {
-        try claim(isNew: false, waiter.origin) { $0.takeUp(waiter) }.map { check($0, at: .now) }
+    func takeUp(_ waiter: Ledger.Waiter) -> Lease? {
+        switch state.withLock({ $0.ledger.takeUp(waiter) }) {
+        case .connection(let connection): check(.connection(connection), at: .now)
+        case .place(let place): .slot(makeSlot(waiter.origin, at: place))
+        case nil: nil
+        }
     }
 
     /// Returns a lease of a new call if none has to be waited for; nil if the limits are reached.
@@ -197,9 +197,7 @@ extension ConnectionPool {
     }
 
     private func makeSlot(_ origin: Origin, at place: Int) -> Slot {
-        let slot = Slot(origin, at: place, of: self)
-        state.withLock { $0.holdings.append(slot.holding) }
-        return slot
+        Slot(origin, at: place, of: self)
     }
 
     /// Leaves the queue; a grant that was made in the meantime goes to the next call.
@@ -211,22 +209,10 @@ extension ConnectionPool {
         }
     }
 
-    /// Searches for calls that hold connections and are not being run, for a blocked thread (decision 0018).
-    func intervene(for waiter: Ledger.Waiter, _ watch: inout StallWatch) {
-        let origin = waiter.origin
-        let (next, holdings, oldestUntaken, grants) = state.withLock { state in
-            let next = state.ledger.takeOver(origin, upTo: watch.grants)
-            // If the limit of its origin is reached, only connections to that origin matter.
-            let place = state.ledger.allows(origin) ? nil : state.ledger.place(of: origin)
-            let holdings = state.holdings.filter { place == nil || $0.place == place }
-            return (next, holdings, state.ledger.oldestUntaken, state.ledger.grants)
-        }
-        next?.signal.signal()
-        let isStalled = watch.check(holdings, oldestUntaken: oldestUntaken, grants: grants, at: .now)
-        while case .evicted = state.withLock({ state -> Ledger.Claim in
-            waiter.mayExceed = isStalled
-            return isStalled ? state.ledger.exceed(for: waiter) : .full
-        }) {}
+    /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).
+    func exceedLimits(for waiter: Ledger.Waiter) {
+        // Evicted connections are closed here, outside the lock.
+        while case .evicted = state.withLock({ $0.ledger.exceed(for: waiter) }) {}
     }
 
     /// Replaces an idle connection that is not usable with another one, or with its slot.
@@ -247,12 +233,9 @@ extension ConnectionPool {
     }
 
     /// Returns the reactor that ends the waits of a call.
-    ///
-    /// It is not that of the current task if the call is `isBlocking`, because its thread, which is blocked then, could
-    /// be that of the task.
-    func reactor(isBlocking: Bool = false) throws(RequestError) -> Reactor {
+    func reactor() throws(RequestError) -> Reactor {
         do throws(SystemError) {
-            let reactor = isBlocking ? try Reactor.shared() : try Reactor.preferred()
+            let reactor = try Reactor.preferred()
             try reactor.checkProcess()
             return reactor
         } catch {
@@ -321,9 +304,8 @@ extension ConnectionPool: SlotOwner {
 
     /// Removes the connection at `place`, which has closed or was never established, from the count, and grants its
     /// place to the call that has waited longest of those that can use it.
-    func vacate(_ place: Int, _ holding: Holding) {
+    func vacate(_ place: Int) {
         if isInherited { return }
-        state.withLock { $0.holdings.removeAll { $0 === holding } }
         end(place)
     }
 

@@ -12,27 +12,23 @@ package enum PoolGrant<Connection> {
 // Unchecked, because the lock that guards the ledger guards them, and the compiler cannot see that.
 package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: @unchecked Sendable {
     package let origin: Origin
-    /// Whether the call runs on a thread that is blocked for it, so that it needs no other thread to continue.
-    package let isBlocking: Bool
+    /// Whether the call blocks the thread of a task, so that no other task may be able to run.
+    package let occupiesTask: Bool
     /// The signal that resumes the call.
     package let signal: Signal
     /// The grant that the call has not taken yet.
     package fileprivate(set) var grant: PoolGrant<Connection>?
-    /// The number of that grant.
-    fileprivate var number = 0
-    /// Whether a grant was taken from the call because it had not run to take it; it claims again when it runs.
-    fileprivate var isLate = false
-    /// Whether the call has found that another call, which holds a connection, is not being run.
-    package var mayExceed = false
+    /// Whether the call has waited for so long that it may use a connection beyond the limits.
+    package fileprivate(set) var mayExceed = false
 
-    package init(for origin: Origin, isBlocking: Bool, _ signal: Signal) {
+    package init(for origin: Origin, occupiesTask: Bool, _ signal: Signal) {
         self.origin = origin
-        self.isBlocking = isBlocking
+        self.occupiesTask = occupiesTask
         self.signal = signal
     }
 
     /// Whether a grant can be made to the call.
-    package var isWaiting: Bool { grant == nil && !isLate }
+    package var isWaiting: Bool { grant == nil }
 }
 
 extension PoolLedger {
@@ -73,13 +69,11 @@ extension PoolLedger {
         return claim
     }
 
-    /// Takes the grant of `waiter`; if it was taken from the call, claims again, and the call keeps its place in the
-    /// queue.
-    package mutating func takeUp(_ waiter: Waiter) -> Claim {
-        waiter.isLate = false
-        let claim = waiter.grant.map { .granted($0) } ?? claim(waiter.origin)
-        if case .granted = claim { leave(waiter) }
-        return claim
+    /// Takes the grant of `waiter`, which then leaves the queue; nil if there is none yet.
+    package mutating func takeUp(_ waiter: Waiter) -> PoolGrant<Connection>? {
+        guard let grant = waiter.grant else { return nil }
+        leave(waiter)
+        return grant
     }
 
     /// Removes a call that no longer waits, and returns its grant, which has to be given to another call.
@@ -91,12 +85,6 @@ extension PoolLedger {
     private mutating func leave(_ waiter: Waiter) {
         waiter.grant = nil
         if let index = queue.firstIndex(where: { $0 === waiter }) { queue.remove(at: index) }
-    }
-
-    private mutating func give(_ grant: PoolGrant<Connection>, to waiter: Waiter) {
-        grants += 1
-        waiter.number = grants
-        waiter.grant = grant
     }
 }
 
@@ -114,7 +102,7 @@ extension PoolLedger {
             }
             if let next {
                 connection.wasAlone = false
-                give(.connection(connection), to: next)
+                next.grant = .connection(connection)
                 return .granted(next)
             }
             // A call for another origin can only continue in place of this connection.
@@ -128,7 +116,7 @@ extension PoolLedger {
     package mutating func end(at place: Int) -> Waiter? {
         close(at: place)
         guard !isFull, let next = firstAllowed(), let place = begin(next.origin) else { return nil }
-        give(.place(place), to: next)
+        next.grant = .place(place)
         return next
     }
 
@@ -143,39 +131,19 @@ extension PoolLedger {
     }
 }
 
-// MARK: Calls that are not being run
+// MARK: Exceeding the limits
 
 extension PoolLedger {
-    /// The number of the oldest grant that a call which needs a thread has not taken; nil if there is none.
-    package var oldestUntaken: Int? {
-        queue.lazy.filter { !$0.isBlocking && $0.grant != nil }.map(\.number).min()
-    }
-
-    /// Takes a grant to `origin`, with a number up to `limit`, from a call that has not taken it, and grants it to the
-    /// blocked thread that has waited longest, which has to be signaled.
-    ///
-    /// The other call keeps its place in the queue.
-    package mutating func takeOver(_ origin: Origin, upTo limit: Int) -> Waiter? {
-        let late = queue.first {
-            !$0.isBlocking && $0.number <= limit && $0.grant != nil && $0.origin == origin
-        }
-        guard let late, let grant = late.grant,
-            let next = queue.first(where: { $0.isBlocking && $0.isWaiting && $0.origin == origin })
-        else { return nil }
-        late.grant = nil
-        late.isLate = true
-        give(grant, to: next)
-        return next
-    }
-
-    /// Claims a connection for `waiter` beyond the limits, each of which can be exceeded by one.
+    /// Claims a connection beyond the limits, each of which can be exceeded by one, for `waiter`, which has waited for
+    /// long.
     package mutating func exceed(for waiter: Waiter) -> Claim {
+        waiter.mayExceed = true
         if let grant = waiter.grant { return .granted(grant) }
         guard open(to: waiter.origin) <= limits.perOrigin else { return .full }
         // If more connections are open than the total limit allows, none is idle.
         if isFull, let oldest = takeOldestIdle() { return .evicted(oldest) }
         guard let place = begin(waiter.origin, exceedingBy: 1) else { return .full }
-        give(.place(place), to: waiter)
+        waiter.grant = .place(place)
         return .granted(.place(place))
     }
 }

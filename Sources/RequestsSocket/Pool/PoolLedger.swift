@@ -52,8 +52,6 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     package var closingPeers = ClosingPeers<Origin>()
     /// The peers that have responded with HTTP/1.0.
     package var http10Peers = HTTP10Peers<Origin>()
-    /// The number of grants made.
-    package internal(set) var grants = 0
 
     /// The number of connections that are open or being established.
     package private(set) var open = 0

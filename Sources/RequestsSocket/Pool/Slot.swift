@@ -8,23 +8,21 @@ final class Slot: Sendable {
     let origin: Origin
     /// The index of its origin's lane in the pool's ledger.
     let place: Int
-    let holding: Holding
     private let owner: any SlotOwner
 
     init(_ origin: Origin, at place: Int, of owner: any SlotOwner) {
         self.origin = origin
         self.place = place
         self.owner = owner
-        holding = Holding(place: place)
     }
 
     deinit {
-        owner.vacate(place, holding)
+        owner.vacate(place)
     }
 }
 
 /// The pool that grants slots, as a slot knows it.
 protocol SlotOwner: AnyObject, Sendable {
     /// Takes back the slot at `place`, whose connection has closed or was never established.
-    func vacate(_ place: Int, _ holding: Holding)
+    func vacate(_ place: Int)
 }

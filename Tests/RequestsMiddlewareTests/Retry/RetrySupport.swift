@@ -55,46 +55,26 @@ struct ResponseScript: Sendable {
         }
     }
 
-    let executor: ScriptedExecutor
+    let executor: MockExecutor
 
     init(_ steps: Step...) { self.init(steps) }
 
     init(_ steps: [Step]) {
         let next = Lock(0)
-        executor = ScriptedExecutor(
-            mock: MockExecutor { _ in
-                let index = next.withLock { number in
-                    defer { number += 1 }
-                    return min(number, steps.count - 1)
-                }
-                switch steps[index] {
-                case .response(let response): return response
-                case .failure(let error): throw error
-                }
-            })
+        executor = MockExecutor { _ in
+            let index = next.withLock { number in
+                defer { number += 1 }
+                return min(number, steps.count - 1)
+            }
+            switch steps[index] {
+            case .response(let response): return response
+            case .failure(let error): throw error
+            }
+        }
     }
 
     /// The number of requests that were sent.
-    var count: Int { executor.mock.recordedCount }
-}
-
-/// A mock that performs every second exchange of blocking calls in place, and defers the others to a task.
-struct ScriptedExecutor: BlockingExecutor {
-    let mock: MockExecutor
-
-    var recordedCount: Int { mock.recordedCount }
-    var recordedRequests: [PreparedRequest] { mock.recordedRequests }
-
-    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        try await mock.execute(request)
-    }
-
-    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        guard mock.recordedCount.isMultiple(of: 2) else {
-            return .deferred { () async throws(RequestError) in try await mock.execute(request) }
-        }
-        return .response(try mock.executeAndWait(request))
-    }
+    var count: Int { executor.recordedCount }
 }
 
 /// A way to perform a call.

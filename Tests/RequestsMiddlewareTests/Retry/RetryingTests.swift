@@ -18,7 +18,7 @@ struct RetryingTests {
             ([.truncated, .json("[1]")], .post, 1, false),
         ] as [([Step], HTTPMethod, Int, Bool)] {
             let script = ResponseScript(steps)
-            try await transport.run(serving: script.executor.mock) { api, executor in
+            try await transport.run(serving: script.executor) { api, executor in
                 let retrying = executor.retrying(.retryNetworkFailure(with: .retryOnce))
                 let request = api.request(to: "/x", using: method).receiving(.json([Int].self))
                 let error = await failure { () async throws(RequestError) in
@@ -44,7 +44,7 @@ struct RetryingTests {
             (503, .retryNetworkFailureOrServiceUnavailable(with: .retryOnce), .post, 2),
         ] as [(HTTPStatus, RetryPolicy, HTTPMethod, Int)] {
             let script = ResponseScript(.status(status), .json("[1]"))
-            try await transport.run(serving: script.executor.mock) { api, executor in
+            try await transport.run(serving: script.executor) { api, executor in
                 let request = api.request(to: "/x", using: method).receiving(.json([Int].self))
                 let error = await failure { () async throws(RequestError) in
                     try await executor.retrying(policy).perform(request)
@@ -94,7 +94,7 @@ struct RetryingTests {
             ([.json("{\"a\""), .json("{\"a\""), .json("{\"a\""), .json("{\"a\": [1]}")], .get, 3, false),
         ] as [([Step], HTTPMethod, Int, Bool)] {
             let script = ResponseScript(steps)
-            try await transport.run(serving: script.executor.mock) { api, executor in
+            try await transport.run(serving: script.executor) { api, executor in
                 let retrying = executor.retrying(
                     .retryNetworkFailureOrServiceUnavailable(with: .retryTwiceWithDelay(.zero)))
                 let request = api.request(to: "/x", using: method).receiving(.json([String: [Int]].self))
@@ -331,7 +331,7 @@ struct RetryingTests {
     func streamed() async throws {
         let script = ResponseScript(
             .response(MockResponse(status: 503, body: [.bytes(Data(count: 1 << 20))])), .json("[1]"))
-        try await withTestServer(serving: script.executor.mock) { server in
+        try await withTestServer(serving: script.executor) { server in
             var clock = Retrying.Clock.system
             clock.sleep = { _ in try await server.waitUntil { $0.openConnections == 0 } }
             let executor = SocketExecutor().retrying(

@@ -1,6 +1,7 @@
 import CRequestsPOSIX
 import Requests
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @testable import RequestsSocket
@@ -39,16 +40,11 @@ struct AcquisitionTests {
         try idempotent.expect("connected to 10.0.0.1:80")
     }
 
-    @Test("the pool receives whether the request continues a call, and whether it blocks", arguments: [false, true])
+    @Test("the pool receives whether the request continues a call", arguments: [false, true])
     func kinds(isContinuation: Bool) throws {
-        for isBlocking in [false, true] {
-            let steps = try AcquisitionSteps(isContinuation: isContinuation, isBlocking: isBlocking) {
-                [.lease(.slot(ScriptedSlot($0.network)))]
-            }
-            _ = try steps.advance()
-            let kind = (isContinuation ? " continuation" : "") + (isBlocking ? " blocking" : "")
-            #expect(steps.pool.log == ["request\(kind)", "connector" + (isBlocking ? " blocking" : ""), "record use"])
-        }
+        let steps = try AcquisitionSteps(isContinuation: isContinuation) { [.lease(.slot(ScriptedSlot($0.network)))] }
+        _ = try steps.advance()
+        #expect(steps.pool.log == ["request" + (isContinuation ? " continuation" : ""), "connector", "record use"])
     }
 
     @Test("an error of the pool or of its connector ends the acquisition, and no connection is begun")
@@ -99,9 +95,9 @@ struct AcquisitionTests {
             (.timedOut, .zero, .timedOut(.total)), (.cancelled, nil, .cancelled), (.closed, nil, .connectionLost),
             (.failed(SystemError("epoll_ctl", code: ENOSPC)), nil, .connectionFailed),
         ] {
-            for isBlocking in [false, true] {
-                let steps = try AcquisitionSteps(isBlocking: isBlocking, connect: .zero, total: total) {
-                    [.queued($0.waiter(isBlocking: isBlocking))]
+            for occupiesTask in [false, true] {
+                let steps = try AcquisitionSteps(connect: .zero, total: total) {
+                    [.queued($0.waiter(occupiesTask: occupiesTask))]
                 }
                 _ = try steps.advance()
                 let failure = try #require(throws: RequestError.self) { try steps.fail(error) }
@@ -111,17 +107,18 @@ struct AcquisitionTests {
         }
     }
 
-    @Test("a blocked thread wakes often, intervenes and continues to wait until the connect limit (R-52)")
-    func intervening() throws {
-        let steps = try AcquisitionSteps(isBlocking: true, connect: .seconds(3_600)) {
-            [.queued($0.waiter(isBlocking: true))]
-        }
+    @Test(
+        "a call that blocks the thread of a task may exceed the limits after 250 ms, and then at each such interval",
+        .rows("R-52"), arguments: [false, true])
+    func exceeding(occupiesTask: Bool) throws {
+        let steps = try AcquisitionSteps(connect: .seconds(3_600)) { [.queued($0.waiter(occupiesTask: occupiesTask))] }
+        guard occupiesTask else { return try steps.expect("grant, waiting until 3600000 ms") }
         for round in 1...3 {
             #expect(try steps.advance().hasPrefix("grant, waiting until "))
             let limit = try #require(steps.limit)
-            #expect(limit <= .after(StallWatch.interval))
+            #expect(limit <= .after(.milliseconds(250)))
             try steps.fail(.timedOut)
-            #expect(steps.pool.log.filter { $0 == "intervene" }.count == round)
+            #expect(steps.pool.log.filter { $0 == "exceed limits" }.count == round)
         }
         steps.pool.grant = .slot(ScriptedSlot(steps.network))
         try steps.expect("connected to 10.0.0.2:80")
@@ -176,17 +173,17 @@ private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // on
         return ScriptedConnection(ScriptedChannel(to: address, over: network), in: ScriptedSlot(network))
     }
 
-    func waiter(isBlocking: Bool = false) -> Waiter { Waiter(for: origin, isBlocking: isBlocking, "grant") }
+    func waiter(occupiesTask: Bool = false) -> Waiter { Waiter(for: origin, occupiesTask: occupiesTask, "grant") }
 
     func request(
-        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
+        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool
     ) throws(RequestError) -> PoolResponse<Lease, Waiter> {
-        log.append("request" + (isContinuation ? " continuation" : "") + (isBlocking ? " blocking" : ""))
+        log.append("request" + (isContinuation ? " continuation" : ""))
         if let error { throw error }
         return responses.removeFirst()
     }
 
-    func takeUp(_ waiter: Waiter) throws(RequestError) -> Lease? {
+    func takeUp(_ waiter: Waiter) -> Lease? {
         log.append("take up")
         return grant.take()
     }
@@ -195,14 +192,14 @@ private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // on
         log.append("withdraw")
     }
 
-    func intervene(for waiter: Waiter, _ watch: inout StallWatch) {
-        log.append("intervene")
+    func exceedLimits(for waiter: Waiter) {
+        log.append("exceed limits")
     }
 
     func closesAfterResponses(_ origin: Origin) -> Bool { closesAfterResponses }
 
-    func connector(_ timeLimits: SocketTimeLimits, isBlocking: Bool) throws(RequestError) -> ScriptedNetwork {
-        log.append("connector" + (isBlocking ? " blocking" : ""))
+    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> ScriptedNetwork {
+        log.append("connector")
         if let connectorError { throw connectorError }
         return network
     }
@@ -221,7 +218,7 @@ private final class AcquisitionSteps {
     private(set) var connection: ScriptedConnection?
 
     init(
-        isContinuation: Bool = false, isIdempotent: Bool = true, isBlocking: Bool = false,
+        isContinuation: Bool = false, isIdempotent: Bool = true,
         connect: Duration = .seconds(10), total: Duration? = nil,
         _ responses: (ScriptedPool) throws -> [PoolResponse<ScriptedPool.Lease, ScriptedPool.Waiter>]
     ) throws {
@@ -235,8 +232,7 @@ private final class AcquisitionSteps {
         pool = ScriptedPool(network, origin)
         pool.responses = try responses(pool)
         acquisition = Acquisition(
-            from: pool, to: origin, timeLimits, isContinuation: isContinuation, isIdempotent: isIdempotent,
-            isBlocking: isBlocking)
+            from: pool, to: origin, timeLimits, isContinuation: isContinuation, isIdempotent: isIdempotent)
     }
 
     /// The instant at which the wait for the last need ends.

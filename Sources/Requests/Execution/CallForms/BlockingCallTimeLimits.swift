@@ -24,11 +24,14 @@ package struct BlockingCallTimeLimits {
 struct CallMonitor {
     private let task: Task<Void, Never>
     private let limits: BlockingCallTimeLimits?
+    /// Whether a task made the call, whose cancellation has to be checked.
+    private let isInTask: Bool
     private var hasCancelled = false
 
-    init(over task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?) {
+    init(over task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?, isInTask: Bool) {
         self.task = task
         self.limits = limits
+        self.isInTask = isInTask
     }
 
     /// Cancels the call if it is time or the calling task was cancelled; returns false when the call is abandoned.
@@ -55,7 +58,7 @@ struct CallMonitor {
             next = min(next ?? own, own)
         }
         // A blocked thread is not notified when the task on it is cancelled, so it checks every 10 ms.
-        if !hasCancelled, withUnsafeCurrentTask(body: { $0 != nil }) {
+        if !hasCancelled, isInTask {
             let soon = Deadline.after(.milliseconds(10))
             next = min(next ?? soon, soon)
         }

@@ -1,6 +1,4 @@
-import Synchronization
-
-/// A thread that waits for a call and runs its jobs meanwhile, so that the call needs no other thread (decision 0010).
+/// A thread that waits for a call and runs its jobs meanwhile, so that the call needs no other thread (decision 0072).
 ///
 /// It is the task executor of that call: middleware, child tasks and default actors run on it. Only code with an
 /// executor of its own, such as the main actor, runs elsewhere. Jobs that arrive after the call has ended run in the
@@ -8,15 +6,19 @@ import Synchronization
 package final class CallingThread: TaskExecutor {
     private struct State {
         var jobs = JobQueue()
-        /// Whether the thread runs jobs at present.
-        var isDraining = false
-        var isDone = false
+        var sleepers = SleepQueue()
+        /// The thread's way to wait; nil before its first wait without a job.
+        var pause: (any ThreadPause)?
         /// Whether the thread is waiting and must be woken for a job.
         var isWaiting = false
-        var pause: any ThreadPause = SemaphorePause()
-        var sleepers = SleepQueue()
+        /// Whether a job was late because the thread waited in the middle of another one.
+        var isShared = false
+        /// Whether the call has ended.
+        var isDone = false
+        /// Whether the thread runs no more jobs.
+        var hasLeft = false
         /// The time of the next check of the call's limits and of its cancellation.
-        var nextCheck = Deadline.distantFuture
+        var nextCheck: Deadline
 
         /// Marks the wait of the thread as ended, and returns the pause to wake; nil if it is not waiting.
         mutating func endWait() -> (any ThreadPause)? {
@@ -33,92 +35,44 @@ package final class CallingThread: TaskExecutor {
         case done
     }
 
-    private let state = Lock(State())
-    private init() {}
+    private let state: Lock<State>
+    /// Whether the thread runs a task that made the call, so that other tasks may wait for it.
+    package let occupiesTask: Bool
+
+    private init() {
+        state = Lock(State(nextCheck: Self.nextCheck))
+        occupiesTask = withUnsafeCurrentTask { $0 != nil }
+    }
 }
 
 // MARK: Calls
 
 extension CallingThread {
-    private struct Threads {
-        var busy: [CallingThread] = []
-        var idle: [CallingThread] = []
-    }
-
-    private static let threads = Lock(Threads())
-    /// The number of busy threads, which is the only thing to read in a program without blocking calls.
-    private static let busyCount = Atomic(0)
-
-    /// The thread that runs the current task while it waits for it; nil in every other task.
-    package static var current: CallingThread? {
-        guard busyCount.load(ordering: .relaxed) > 0,
-            let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor })
-        else { return nil }
-        return threads.withLock { $0.busy.first { $0.asUnownedTaskExecutor() == executor } }
-    }
-
-    /// Returns a thread for a call, reusing an idle one if there is one.
-    private static func begin() -> CallingThread {
-        let thread = threads.withLock { threads in
-            let thread = threads.idle.popLast() ?? CallingThread()
-            threads.busy.append(thread)
-            busyCount.store(threads.busy.count, ordering: .relaxed)
-            return thread
-        }
-        let soon = nextCheck
-        thread.state.withLock { state in
-            if !state.pause.isUsable { state.pause = SemaphorePause() }
-            state.isDraining = true
-            state.nextCheck = soon
-        }
-        return thread
-    }
-
-    /// Records that the call on `thread` has ended; with `isReusable` none of its jobs are left.
-    private static func end(_ thread: CallingThread, isReusable: Bool) {
-        threads.withLock { threads in
-            if let place = threads.busy.lastIndex(where: { $0 === thread }) {
-                threads.busy.swapAt(place, threads.busy.count - 1)
-                threads.busy.removeLast()
-            }
-            busyCount.store(threads.busy.count, ordering: .relaxed)
-            // At most 16 are kept, which bounds the descriptors that their pauses hold.
-            if isReusable, threads.idle.count < 16 { threads.idle.append(thread) }
-        }
-    }
-
     /// Runs `operation` as a task on the calling thread until it ends; nil when `limits` ends first.
     ///
     /// If a task calls this function, the operation is cancelled with that task, at most 10 ms later.
     package static func run<Value>(
         limits: BlockingCallTimeLimits?, _ operation: @escaping @Sendable () async -> sending Value
     ) -> sending Value? {
-        let thread = begin()
+        let thread = CallingThread()
         let outcome = ResultBox<Value>()
         let task = thread.start {
             outcome.put(await operation())
             thread.finish()
         }
-        let hasEnded = thread.wait(for: task, limits)
-        end(thread, isReusable: hasEnded)
+        let hasEnded = thread.drain(task, limits)
+        thread.leave()
         return hasEnded ? outcome.take() : nil
     }
 
     /// Starts `operation` on this thread; where possible, it begins before the function returns.
-    private func start(_ operation: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
-        // The task of a cancelled caller must be cancelled before it begins, which an immediate task cannot be.
-        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !Task.isCancelled {
-            return Task.immediate(executorPreference: self, operation: operation)
+    private func start(_ operation: @escaping @Sendable @isolated(any) () async -> Void) -> Task<Void, Never> {
+        guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
+            return Self.$ofTask.withValue(self) { Task(executorPreference: self, operation: operation) }
         }
-        return Task(executorPreference: self, operation: operation)
-    }
-
-    /// Runs the jobs of `task` until it has ended; returns false when `limits` ends first.
-    private func wait(for task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?) -> Bool {
-        if leaveAtOnce() { return true }
-        let hasEnded = drain(task, limits)
-        leave()
-        return hasEnded
+        // The task of a cancelled caller must be cancelled before it begins, which an immediate task cannot be.
+        if Task.isCancelled { return Task(executorPreference: self, operation: operation) }
+        return Task.immediate(executorPreference: self, operation: operation)
     }
 
     private func finish() {
@@ -128,27 +82,38 @@ extension CallingThread {
         }?.wake()
     }
 
-    /// Ends the use of the thread if its call has ended and no jobs remain; returns false otherwise.
-    private func leaveAtOnce() -> Bool {
-        state.withLock { state in
-            guard state.isDone, state.jobs.isEmpty, state.sleepers.isUnused else { return false }
-            state.isDone = false
-            state.isDraining = false
-            return true
+    /// Moves the remaining jobs, and all later ones, to the global pool; tasks that wait here wait elsewhere.
+    private func leave() {
+        let (jobs, sleepers, pause) = state.withLock { state in
+            state.hasLeft = true
+            state.isWaiting = false
+            return (state.jobs.takeAll(), state.sleepers.takeAll(), state.pause)
         }
+        for job in jobs { globalConcurrentExecutor.enqueue(job) }
+        for sleeper in sleepers { sleeper.resume(returning: false) }
+        pause?.end()
+    }
+}
+
+// MARK: The current thread
+
+extension CallingThread {
+    /// The thread that runs the current task while it waits for it; nil in every other task.
+    package static var current: CallingThread? {
+        guard let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor }) else { return nil }
+        let thread = found(executor)
+        return thread?.state.withLock { $0.hasLeft } == true ? nil : thread
     }
 
-    /// Moves the remaining jobs, and all later ones, to the global pool.
-    private func leave() {
-        let remaining = state.withLock { state in
-            let remaining = state.jobs.takeAll()
-            state.isDraining = false
-            state.isDone = false
-            state.isWaiting = false
-            if !state.sleepers.isUnused { state.sleepers = SleepQueue() }
-            return remaining
+    /// The thread of the task, on systems that do not return the executor of a task as an object.
+    @TaskLocal private static var ofTask: CallingThread?
+
+    private static func found(_ executor: UnownedTaskExecutor) -> CallingThread? {
+        if #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) {
+            return executor.asTaskExecutor() as? CallingThread
         }
-        for job in remaining { globalConcurrentExecutor.enqueue(job) }
+        // A task inherits the value, but not always the executor.
+        return ofTask?.asUnownedTaskExecutor() == executor ? ofTask : nil
     }
 }
 
@@ -158,18 +123,19 @@ extension CallingThread {
     /// Adds `job` to the queue, and wakes the thread if it is waiting.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let (isDraining, pause) = state.withLock { state in
-            guard state.isDraining else { return (false, nil as (any ThreadPause)?) }
+        let (hasLeft, pause) = state.withLock { state in
+            if state.hasLeft { return (true, nil as (any ThreadPause)?) }
             state.jobs.append(job)
-            return (true, state.endWait())
+            return (false, state.endWait())
         }
-        if !isDraining { globalConcurrentExecutor.enqueue(job) }
+        if hasLeft { globalConcurrentExecutor.enqueue(job) }
         pause?.wake()
     }
 
     /// Runs jobs until the call has ended; returns false when `limits` ends first.
     private func drain(_ task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?) -> Bool {
-        var monitor = CallMonitor(over: task, limits)
+        if state.withLock({ $0.isDone }) { return true }
+        var monitor = CallMonitor(over: task, limits, isInTask: occupiesTask)
         var turns: UInt8 = 0
         guard check(&monitor) else { return false }
         while true {
@@ -194,7 +160,7 @@ extension CallingThread {
     private func processEvents(_ monitor: inout CallMonitor) -> Bool {
         let (pause, due) = state.withLock { ($0.pause, $0.sleepers.takeDue()) }
         due.forEach { $0.resume(returning: true) }
-        pause.processEvents()
+        pause?.processEvents()
         return check(&monitor)
     }
 
@@ -218,21 +184,26 @@ extension CallingThread {
             let due = state.sleepers.takeDue()
             guard due.isEmpty else { return .ring(due) }
             state.isWaiting = true
-            return .idle(state.pause, until: state.sleepers.next)
+            let pause = state.pause ?? SemaphorePause()
+            state.pause = pause
+            return .idle(pause, until: state.sleepers.next)
         }
     }
 
-    /// The pause with which the thread waits.
-    package var pause: any ThreadPause { state.withLock { $0.pause } }
-
-    /// Makes the thread wait with `pause` from now on.
-    package func wait(with pause: any ThreadPause) {
-        // A thread that is already waiting, while a job of its call runs elsewhere, must wait again with the new pause.
-        state.withLock { state in
+    /// Returns the thread's way to wait, which `make` creates if it is of another type; nil if the thread has left or
+    /// `make` returns nil.
+    package func pause<Pause: ThreadPause>(_ make: () -> Pause?) -> Pause? {
+        let (pause, old) = state.withLock { state -> (Pause?, (any ThreadPause)?) in
+            if state.hasLeft { return (nil, nil) }
+            if let pause = state.pause as? Pause { return (pause, nil) }
+            guard let pause = make() else { return (nil, nil) }
+            // A thread that is waiting, while a job of its call runs elsewhere, must wait again with the new pause.
             let old = state.endWait()
             state.pause = pause
-            return old
-        }?.wake()
+            return (pause, old)
+        }
+        old?.wake()
+        return pause
     }
 }
 
@@ -242,17 +213,17 @@ extension CallingThread {
     /// Calls `wait` in the middle of a job if no other job could run meanwhile, and returns its result; otherwise
     /// false, and every 10 ms, so that the job ends and the call is checked.
     ///
-    /// Call this function only from a job that this thread runs, not from a job of its call that runs elsewhere.
+    /// `wait` must return within 10 ms. A job that arrives from elsewhere meanwhile is late; then the thread waits only
+    /// between jobs from now on. Call this function only from a job that this thread runs, not from a job of its call
+    /// that runs elsewhere.
     package func waitInPlace(_ wait: () -> Bool) -> Bool {
         let now = Deadline.now
         let isAlone = state.withLock { state in
-            guard state.jobs.isEmpty, state.sleepers.isEmpty, now < state.nextCheck else { return false }
-            state.isWaiting = true
-            return true
+            if !state.jobs.isEmpty { state.isShared = true }
+            return !state.isShared && state.sleepers.isEmpty && now < state.nextCheck
+                && state.pause?.isWatching != true
         }
-        guard isAlone else { return false }
-        defer { state.withLock { $0.isWaiting = false } }
-        return wait()
+        return isAlone && wait()
     }
 }
 
@@ -266,22 +237,21 @@ extension CallingThread {
     ///
     /// - Throws: ``RequestError/Reason/cancelled``.
     package static func sleep(until deadline: Deadline) async throws(RequestError) {
-        guard let thread = current else {
-            return try await RequestError.wrapping(.other) {
-                try await Task.sleep(until: deadline.instant, clock: .continuous)
-            }
+        if let thread = current, await thread.sleep(until: deadline) { return }
+        // Also if the thread has left during the sleep of a task that is not part of its call.
+        try await RequestError.wrapping(.other) {
+            try await Task.sleep(until: deadline.instant, clock: .continuous)
         }
-        guard await thread.sleep(until: deadline) else { throw RequestError(.cancelled) }
     }
 
-    /// Sleeps until `deadline` on this thread, and returns false when cancelled first.
+    /// Sleeps until `deadline` on this thread, and returns false when cancelled first, or when the thread leaves.
     private func sleep(until deadline: Deadline) async -> Bool {
         let id = state.withLock { $0.sleepers.makeID() }
         return await withTaskCancellationHandler {
             // Resumed exactly once: at its time, by the cancellation, or here if it was not set.
             await withUnsafeContinuation { continuation in
                 let (isSet, pause) = state.withLock { state in
-                    let isSet = state.isDraining && state.sleepers.set(id, to: deadline, continuation)
+                    let isSet = !state.hasLeft && state.sleepers.set(id, to: deadline, continuation)
                     return (isSet, state.endWait())
                 }
                 pause?.wake()

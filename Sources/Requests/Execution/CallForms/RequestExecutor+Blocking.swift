@@ -7,10 +7,9 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
-    @inline(__always)  // the type of the request is then known, even if that of the executor is not (decision 0047)
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<R: RequestConvertible>(_ request: R) throws(RequestError) -> R.Resource {
-        try request.valueInPlace(from: InPlaceExecutor(self))
+        try request.blockingValue(from: self)
     }
 
     /// Performs `request`, blocks the calling thread until the call ends, and returns the value with its response.
@@ -20,12 +19,11 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
-    @inline(__always)  // the type of the request is then known, even if that of the executor is not (decision 0047)
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func responseAndWait<R: RequestConvertible>(
         for request: R
     ) throws(RequestError) -> TypedResponse<R.Resource> {
-        try request.typedResponseInPlace(from: InPlaceExecutor(self))
+        try request.blockingResponse(from: self)
     }
 }
 
@@ -37,7 +35,9 @@ extension RequestExecutor {
     /// - Throws: ``RequestError`` with the request and, if it arrived, the response.
     @available(*, noasync, message: "execute(_:) suspends instead of blocking the thread")
     public func executeAndWait(_ request: PreparedRequest) throws(RequestError) -> RawResponse {
-        try request.responseInPlace(from: InPlaceExecutor(self))
+        try request.blocking(within: request.timeLeft) { () async throws(RequestError) in
+            try await request.response(from: self)
+        }
     }
 }
 
@@ -48,7 +48,7 @@ extension Client {
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<E: Endpoint>(_ endpoint: E) throws(RequestError) -> E.Resource where E.API == API {
-        try endpoint.identifiedRequest(from: api).valueInPlace(from: inPlaceExecutor)
+        try endpoint.identifiedRequest(from: api).blockingValue(from: executor)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the decoded value.
@@ -57,7 +57,7 @@ extension Client {
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> Resource {
-        try call.request(from: api).valueInPlace(from: inPlaceExecutor)
+        try call.request(from: api).blockingValue(from: executor)
     }
 
     /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the
@@ -69,7 +69,7 @@ extension Client {
     public func performAndWait<Resource>(
         _ make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> Resource {
-        try make(api).valueInPlace(from: inPlaceExecutor)
+        try make(api).blockingValue(from: executor)
     }
 }
 
@@ -82,7 +82,7 @@ extension Client {
     public func responseAndWait<E: Endpoint>(
         for endpoint: E
     ) throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
-        try endpoint.identifiedRequest(from: api).typedResponseInPlace(from: inPlaceExecutor)
+        try endpoint.identifiedRequest(from: api).blockingResponse(from: executor)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the value with its response.
@@ -93,7 +93,7 @@ extension Client {
     public func responseAndWait<Resource>(
         for call: Call<API, Resource>
     ) throws(RequestError) -> TypedResponse<Resource> {
-        try call.request(from: api).typedResponseInPlace(from: inPlaceExecutor)
+        try call.request(from: api).blockingResponse(from: executor)
     }
 
     /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the value
@@ -105,6 +105,64 @@ extension Client {
     public func responseAndWait<Resource>(
         for make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> TypedResponse<Resource> {
-        try make(api).typedResponseInPlace(from: inPlaceExecutor)
+        try make(api).blockingResponse(from: executor)
+    }
+}
+
+// MARK: Waiting
+
+extension RequestConvertible {
+    /// Performs this request on the calling thread, which blocks.
+    @inlinable
+    func blockingResponse(from executor: any RequestExecutor) throws(RequestError) -> TypedResponse<Resource> {
+        let request = try prepared()
+        return try request.blocking(within: request.timeOfCall) { () async throws(RequestError) in
+            try await typedResponse(to: request, from: executor)
+        }
+    }
+
+    /// Returns only the decoded value.
+    @inlinable
+    func blockingValue(from executor: any RequestExecutor) throws(RequestError) -> Resource {
+        let request = try prepared()
+        return try request.blocking(within: request.timeOfCall) { () async throws(RequestError) in
+            try await value(of: request, from: executor)
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// The time until the deadline; nil when there is none.
+    var timeLeft: Duration? { limit == .distantFuture ? nil : limit.remaining }
+
+    /// The time that a call with this request has; nil when it has no limit.
+    @usableFromInline var timeOfCall: Duration? {
+        let (left, total) = (timeLeft, timeouts.total)
+        return left.map { min($0, total ?? $0) } ?? total
+    }
+
+    /// Runs `operation` as a task on the calling thread, which blocks until it ends.
+    ///
+    /// - Throws: The error of `operation`, or ``RequestError/Reason/timedOut(_:)`` when it is still running 3 s after
+    ///   `limit`.
+    @usableFromInline
+    func blocking<Value>(
+        within limit: Duration?, _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
+    ) throws(RequestError) -> Value {
+        let limits = limit.map(BlockingCallTimeLimits.init(after:))
+        switch CallingThread.run(limits: limits, { await outcome(of: operation) }) {
+        case .success(let value): return value
+        case .failure(let error): throw (limits?.error(error) ?? error).adding(request: self)
+        case nil: throw RequestError.abandoned.adding(request: self)
+        }
+    }
+}
+
+extension RequestError {
+    /// The error of a call that is still running after its limit.
+    fileprivate static var abandoned: RequestError {
+        RequestError(
+            .timedOut(.total),
+            detail: "still running 3 s after the limit; it may be waiting for the main actor on this thread")
     }
 }

@@ -16,7 +16,7 @@ struct Parcel<Value>: ~Copyable, @unchecked Sendable {  // the one owner of a va
 /// A box in which a call stores its result for the thread that waits for it.
 ///
 /// The box has no lock, because the destruction of a generic lock looks up metadata, which takes longer than the
-/// beginning of a call (decision 0047).
+/// beginning of a call.
 final class ResultBox<Value>: @unchecked Sendable {  // a lock of the thread orders `put` before `take`
     private var value: Value?
 

@@ -13,9 +13,6 @@ struct SleepQueue {
 
     var isEmpty: Bool { sleepers.isEmpty }
 
-    /// Whether no ID was ever requested.
-    var isUnused: Bool { lastID == 0 }
-
     mutating func makeID() -> UInt64 {
         lastID += 1
         return lastID
@@ -35,6 +32,12 @@ struct SleepQueue {
             return nil
         }
         return sleepers.remove(at: place).continuation
+    }
+
+    /// Removes all tasks and returns their continuations.
+    mutating func takeAll() -> [Continuation] {
+        defer { sleepers = [] }
+        return sleepers.map(\.continuation)
     }
 
     /// Removes the tasks that are due and returns their continuations.

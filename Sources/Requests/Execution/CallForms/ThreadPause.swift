@@ -16,8 +16,11 @@ package protocol ThreadPause: AnyObject, Sendable {
     /// Ends the current wait of the thread, or the next one if it is not waiting.
     func wake()
 
-    /// Whether it can wait and be woken; false in a forked child if it has descriptors of the parent (decision 0019).
-    var isUsable: Bool { get }
+    /// Whether tasks wait for events here.
+    var isWatching: Bool { get }
+
+    /// Resumes the tasks that wait here, and those that would later: the thread waits no more.
+    func end()
 }
 
 /// A pause that waits only for jobs.
@@ -35,7 +38,9 @@ final class SemaphorePause: ThreadPause {
 
     func processEvents() {}
 
-    var isUsable: Bool { true }
+    var isWatching: Bool { false }
+
+    func end() {}
 
     func wake() {
         semaphore.signal()

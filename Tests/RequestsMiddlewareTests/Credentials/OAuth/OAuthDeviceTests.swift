@@ -28,7 +28,7 @@ struct OAuthDeviceTests {
     /// Signs in with a device code whose requests have the responses `steps`.
     private func signIn(
         _ members: String = "\"expires_in\": 100, \"interval\": 5", _ steps: ResponseScript.Step...
-    ) async throws -> (Result<OAuthCredential, RequestError>, ScriptedExecutor) {
+    ) async throws -> (Result<OAuthCredential, RequestError>, MockExecutor) {
         let device = try await device(deviceJSON(members)).get()
         let script = ResponseScript(steps)
         let client = Client(OAuthServer.test(clock: clock), executor: script.executor)

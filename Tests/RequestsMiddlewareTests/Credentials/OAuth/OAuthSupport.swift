@@ -60,7 +60,7 @@ func tokenJSON(_ members: String = "") -> String {
 /// Returns a client of an authorization server that responds as `steps` say.
 func tokenClient(
     _ server: OAuthServer = .test(), _ steps: ResponseScript.Step...
-) -> (Client<OAuthServer>, ScriptedExecutor) {
+) -> (Client<OAuthServer>, MockExecutor) {
     let script = ResponseScript(steps)
     return (Client(server, executor: script.executor), script.executor)
 }
