@@ -91,6 +91,7 @@ extension CallState {
         by executor: any RequestExecutor, reportingTo task: RequestTask? = nil
     ) async throws(RequestError) -> AcceptedResponse {
         var call = self
+        let executor = middleware.around(executor)
         while true {
             task?.execute(call.request, attempt: call.attempts)
             let response: RawResponse

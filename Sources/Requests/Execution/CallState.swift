@@ -47,12 +47,19 @@ package struct CallState {
     /// The request that is being executed.
     package private(set) var request: PreparedRequest
 
+    /// The middleware of the request itself, which the call puts around its executor.
+    let middleware: [any Middleware]
+
     /// Creates the state of a call for `request` that begins at `now`.
     ///
     /// A total limit becomes a deadline here, once.
     package init(_ request: PreparedRequest, now: @autoclosure () -> Deadline) {
         self.request = request
         self.request.isPartOfCall = true
+        middleware = request.middleware
+        // The executor receives what the middleware makes of the request, and a request that leaves the call must not
+        // have it applied twice.
+        if !middleware.isEmpty { self.request.attributes.middleware = [] }
         guard let total = request.timeouts.total else { return }
         self.request.limit = request.limit.orEarlier(now().advanced(by: total))
     }

@@ -14,10 +14,10 @@ import Requests
 /// let executor = SocketExecutor().intercepted(by: interceptors)
 /// ```
 ///
-/// The order is the same in both directions: first the interceptors of the request
-/// (`Request.intercepted(by:)`), then those of the executor, each in the order in which they were added. They run
-/// before a response is validated and decoded, so errors of validation do not reach them; a response function that
-/// throws creates an error.
+/// The functions of one value run in the order in which they were added, also for a response. Like other middleware,
+/// several values are nested: the one that receives a request first receives its response last. They run before a
+/// response is validated and decoded, so errors of validation do not reach them; a response function that throws
+/// creates an error. `Request.intercepted(by:)` adds interceptors to one request.
 ///
 /// An error function receives the errors of the exchange, and those of interceptors before it. It throws an error, the
 /// same or another, or returns a response. A response function after it receives that response.
@@ -42,7 +42,7 @@ public struct RequestInterceptors: Middleware {
 
     private var steps: [Step] = []
 
-    /// Creates middleware without functions; it still runs the interceptors of requests.
+    /// Creates middleware without functions, which passes requests and responses on.
     public init() {}
 
     /// Returns these interceptors and a function that changes requests.
@@ -60,13 +60,6 @@ public struct RequestInterceptors: Middleware {
         return copy
     }
 
-    /// Returns these interceptors followed by `others`.
-    fileprivate func followed(by others: Self) -> Self {
-        var copy = self
-        copy.steps += others.steps
-        return copy
-    }
-
     /// Performs `request` with `next`, and applies the functions.
     ///
     /// - Throws: The error of the last function, or of `next`.
@@ -74,7 +67,6 @@ public struct RequestInterceptors: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         var sent = request
-        let steps = steps(for: &sent)
         var result: Result<RawResponse, RequestError>
         do {
             for case .request(let function) in steps { sent = try await function(sent) }
@@ -94,32 +86,9 @@ public struct RequestInterceptors: Middleware {
         return try result.get()
     }
 
-    /// Returns the functions for `request`, its own first, which are removed from it.
-    private func steps(for request: inout PreparedRequest) -> [Step] {
-        guard let own = request.attributes[OwnInterceptors.self] else { return steps }
-        // Middleware of the same type behind this one must not run them again.
-        request.attributes[OwnInterceptors.self] = nil
-        return own.steps + steps
-    }
-
     private static func result(
         of operation: () async throws -> RawResponse
     ) async -> Result<RawResponse, RequestError> {
         await Result { () async throws(RequestError) in try await RequestError.wrapping(.other, operation) }
-    }
-}
-
-/// The attribute with the interceptors of one request.
-private enum OwnInterceptors: RequestAttributes.Key {
-    typealias Value = RequestInterceptors
-}
-
-extension Request {
-    /// Returns this request with its own interceptors, which precede those of the executor and follow those it has.
-    ///
-    /// They run only on an executor with middleware of type ``RequestInterceptors``, which may be empty.
-    public consuming func intercepted(by interceptors: RequestInterceptors) -> Self {
-        let own = attributes[OwnInterceptors.self] ?? RequestInterceptors()
-        return setting(attribute: OwnInterceptors.self, to: own.followed(by: interceptors))
     }
 }

@@ -27,7 +27,7 @@ struct InterceptorTests {
     }
 
     @Test(
-        "the interceptors of the request precede those of the transport in both directions, each once (HT-22, HT-24)",
+        "the interceptors of the request surround those of the transport, each once", .rows("HT-22", "HT-24"),
         arguments: CallForm.allCases)
     func order(form: CallForm) async throws {
         let steps = Collected<String>()
@@ -37,7 +37,7 @@ struct InterceptorTests {
             .intercepted(by: recording("second", steps))
         for _ in 0..<2 { #expect(try await form.response(for: request, over: executor).value == "x") }
         let once = ["first", "second", "transport"]
-        let expected = once.map { "\($0) request" } + once.map { "\($0) response 200" }
+        let expected = once.map { "\($0) request" } + once.reversed().map { "\($0) response 200" }
         // Performing the request again accumulates nothing.
         #expect(steps.elements == expected + expected)
         #expect(mock.recordedRequests.map { $0.header.values(of: "X-Step") } == [once, once])
@@ -46,7 +46,7 @@ struct InterceptorTests {
     @Test("a derived request inherits interceptors, and its own follow", .rows("HT-7", "HT-8", "HT-9"))
     func derived() async throws {
         let steps = Collected<String>()
-        let executor = MockExecutor(.ok("x")).intercepted(by: RequestInterceptors())
+        let executor = MockExecutor(.ok("x"))
         let base = api.get(.text, from: "/x").intercepted(by: recording("base", steps))
         let request = base.deriving(to: "/y").intercepted(by: recording("own", steps))
         #expect(try await executor.perform(base) == "x")
@@ -54,11 +54,11 @@ struct InterceptorTests {
         #expect(
             steps.elements == [
                 "base request", "base response 200",
-                "base request", "own request", "base response 200", "own response 200",
+                "base request", "own request", "own response 200", "base response 200",
             ])
     }
 
-    @Test("the interceptors of the request precede those of the transport for errors too (HT-22, HT-24)")
+    @Test("an error passes through the interceptors from the executor outwards", .rows("HT-22", "HT-24"))
     func errorOrder() async {
         let steps = Collected<String>()
         func noting(_ name: String) -> RequestInterceptors {
@@ -71,7 +71,7 @@ struct InterceptorTests {
             .intercepted(by: noting("transport"))
         let request = api.get(.text, from: "/x").intercepted(by: noting("first")).intercepted(by: noting("second"))
         let error = await failure { () async throws(RequestError) in try await executor.perform(request) }
-        #expect(error?.reason == .connectionLost && steps.elements == ["first", "second", "transport"])
+        #expect(error?.reason == .connectionLost && steps.elements == ["transport", "second", "first"])
     }
 
     @Test("an error that a response function throws is that of the request (HT-22)")
@@ -159,7 +159,7 @@ struct InterceptorTests {
         #expect(other?.isCancellation == true)
     }
 
-    @Test("interceptors of a request run once for each of its requests, with several middleware too (HT-22)")
+    @Test("interceptors of a request run once for each of its requests, also with interceptors of the executor (HT-22)")
     func nested() async throws {
         let steps = Collected<String>()
         let served = MockExecutor { request in
@@ -170,8 +170,8 @@ struct InterceptorTests {
         #expect(try await executor.perform(request) == "x")
         #expect(
             steps.elements == [
-                "own request", "outer request", "own response 302", "outer response 302", "own request",
-                "outer request", "own response 200", "outer response 200",
+                "own request", "outer request", "outer response 302", "own response 302", "own request",
+                "outer request", "outer response 200", "own response 200",
             ])
     }
 }

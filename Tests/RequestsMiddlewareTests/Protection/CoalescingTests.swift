@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Coalescing", .serialized, .timeLimit(.minutes(10)))
@@ -80,6 +81,26 @@ struct CoalescingTests {
         gate.isOpen.withLock { $0 = true }
         for task in tasks { #expect(try await task.value.status == 200) }
         #expect(mock.recordedCount == 1 && mock.recordedRequests.first?.header.contains("traceparent") == true)
+    }
+
+    @Test("requests that have middleware of their own are sent once if they are identical behind it", .rows("HT-22"))
+    func ownMiddleware() async throws {
+        let gate = Gate()
+        let (mock, arrivals) = (gate.executor, Arrivals())
+        let executor = arrivals.counting(before: mock.coalescing())
+        let api = AnonymousRequestProvider("http://e.com")
+        let tasks = (0..<8).map { number in
+            let request = api.get(.text, from: "/0").intercepting { request, next in
+                var request = request
+                request.header["X-Half"] = "\(number % 2)"
+                return try await next.execute(request)
+            }
+            return Task { try await executor.perform(request) }
+        }
+        await arrivals.wait(for: 8)
+        gate.isOpen.withLock { $0 = true }
+        for task in tasks { #expect(try await task.value == "body of /0") }
+        #expect(mock.recordedCount == 2)
     }
 
     @Test("requests that differ in anything that is sent, or that are not GET or HEAD, are sent each")

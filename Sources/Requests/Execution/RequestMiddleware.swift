@@ -1,0 +1,44 @@
+/// The attribute with the middleware of one request.
+private enum OwnMiddleware: RequestAttributes.Key {
+    typealias Value = [any Middleware]
+}
+
+extension RequestAttributes {
+    /// The middleware of one request; the first one receives the request first.
+    ///
+    /// Each call puts it around its executor, outside the executor's own middleware, so it runs for each request of the
+    /// call, including those that follow redirects. ``RequestExecutor/execute(_:)`` is below a call and does not use
+    /// it.
+    public var middleware: [any Middleware] {
+        get { self[OwnMiddleware.self] ?? [] }
+        set { self[OwnMiddleware.self] = newValue.isEmpty ? nil : newValue }
+    }
+}
+
+extension PreparedRequest {
+    /// The middleware of the request, which ``CallState`` takes.
+    var middleware: [any Middleware] { hasOwnAttributes ? attributes.middleware : [] }
+}
+
+extension Request {
+    /// Returns this request with `middleware` of its own, which runs on every executor.
+    ///
+    /// It receives the request after the middleware that the request already has, and before that of the executor. See
+    /// ``RequestAttributes/middleware``.
+    public consuming func intercepted(by middleware: any Middleware) -> Self {
+        attributes.middleware.append(middleware)
+        return self
+    }
+
+    /// Returns this request with middleware of its own that calls `function`, as ``intercepted(by:)`` does.
+    public consuming func intercepting(_ function: @escaping FunctionMiddleware.Function) -> Self {
+        intercepted(by: FunctionMiddleware(function))
+    }
+}
+
+extension [any Middleware] {
+    /// Returns `executor` wrapped in this middleware, whose first element receives a request first.
+    package func around(_ executor: any RequestExecutor) -> any RequestExecutor {
+        reversed().reduce(executor) { $0.intercepted(by: $1) }
+    }
+}
