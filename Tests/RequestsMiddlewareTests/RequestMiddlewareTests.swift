@@ -99,4 +99,91 @@ struct RequestMiddlewareTests {
         _ = try await executor.execute(sent)
         #expect(mock.recordedRequests.map { $0.header.values(of: "X-Own") } == [["1"], ["1"]])
     }
+
+    // MARK: Retries
+
+    @Test(
+        "a retry policy of a request is applied on an executor without retries", .rows("HT-9"),
+        arguments: CallForm.allCases)
+    func retries(form: CallForm) async throws {
+        let executors: [(MockExecutor) -> any RequestExecutor] = [
+            { $0 }, { $0.decodingContent() }, { $0.hedging(after: .seconds(3_600)) },
+        ]
+        for executor in executors {
+            let served = scripted([503, 503, 200])
+            let request = api.get(.text, from: "/x").retrying(.never)
+                .retrying(.retryStatuses([503], with: .retryTwiceWithDelay(.zero)))
+            let response = try await form.response(for: request, over: executor(served))
+            #expect(response.status == 200 && response.metrics.retries.count == 2)
+            #expect(served.recordedCount == 3)
+        }
+    }
+
+    @Test("a retry policy of a request is applied after truncated JSON on an executor without retries")
+    func truncated() async throws {
+        let count = Lock(0)
+        let mock = MockExecutor { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .data(Data(number == 1 ? "[1,".utf8 : "[1]".utf8), contentType: .json)
+        }
+        let request = api.get(.json([Int].self), from: "/x")
+        let error = await failure { () async throws(RequestError) in try await mock.perform(request) }
+        #expect(error?.reason == .decodingFailed)
+        count.withLock { $0 = 0 }
+        let policy = RetryPolicy.retryNetworkFailure(with: .retryTwiceWithDelay(.zero))
+        for form in CallForm.allCases {
+            count.withLock { $0 = 0 }
+            let response = try await form.response(for: request.retrying(policy), over: mock)
+            #expect(response.value == [1] && response.metrics.retries.count == 1)
+        }
+    }
+
+    @Test("retries of the executor apply the policy of the request, and no request is retried twice")
+    func notTwice() async throws {
+        let served = scripted([503, 503, 503, 503, 503])
+        let clock = ManualClock()
+        let executor = served.retrying(clock: clock.clock())
+        let request = api.get(.text, from: "/x").retrying(.retryStatuses([503], with: .retryOnce))
+        let error = await failure { () async throws(RequestError) in try await executor.perform(request) }
+        #expect(error?.status == 503 && served.recordedCount == 2)
+    }
+
+    // MARK: Cookies
+
+    @Test(
+        "cookies of a request are sent and stored on an executor without cookies", .rows("HT-27", "HT-28"),
+        arguments: CallForm.allCases)
+    func cookies(form: CallForm) async throws {
+        let mock = MockExecutor { request in
+            request.target.path == "/set"
+                ? .redirect(to: "/b").adding(headerField: Field(name: .setCookie, value: "id=7")) : .ok("end")
+        }
+        let (store, other) = (CookieStore(), CookieStore())
+        let request = api.get(.text, from: "/set").keepingCookies(in: other).keepingCookies(in: store)
+        for executor in [mock, mock.caching()] as [any RequestExecutor] {
+            #expect(try await form.response(for: request, over: executor).value == "end")
+        }
+        #expect(mock.recordedRequests.map { $0.header[.cookie] } == [nil, "id=7", "id=7", "id=7"])
+        #expect(store.cookies.count == 1 && other.cookies.isEmpty)
+    }
+
+    @Test("an executor that keeps cookies handles each attempt with the cookies of the request", .rows("HT-28"))
+    func cookiesOfAttempts() async throws {
+        let count = Lock(0)
+        let mock = MockExecutor { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return number == 1 ? .status(503).adding(headerField: Field(name: .setCookie, value: "id=7")) : .ok("end")
+        }
+        let (shared, own) = (CookieStore(), CookieStore())
+        let executor = mock.keepingCookies(in: shared).retrying(clock: ManualClock().clock())
+        #expect(try await executor.perform(api.get(.text, from: "/x").keepingCookies(in: own)) == "end")
+        #expect(mock.recordedRequests.map { $0.header[.cookie] } == [nil, "id=7"])
+        #expect(shared.cookies.isEmpty && own.cookies.count == 1)
+    }
 }

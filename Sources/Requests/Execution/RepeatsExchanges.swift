@@ -18,9 +18,10 @@ package protocol RepeatsExchanges {
 }
 
 extension RequestExecutor {
-    /// The function of the outermost middleware that repeats exchanges.
+    /// The function of the innermost middleware that repeats exchanges: the retries of the executor if there are any,
+    /// rather than those of the request.
     fileprivate var repetition: RepeatsExchanges.Repetition? {
-        middlewareOfChain.lazy.compactMap { ($0 as? any RepeatsExchanges)?.repetition }.first
+        middlewareOfChain.reversed().lazy.compactMap { ($0 as? any RepeatsExchanges)?.repetition }.first
     }
 }
 
@@ -61,7 +62,7 @@ extension AcceptedResponse {
     ) async throws(RequestError) -> AcceptedResponse {
         let earlier = response.metrics.retries
         let error = error.adding(retries: earlier)
-        guard let repetition = executor.repetition else { throw error }
+        guard let repetition = call.middleware.around(executor).repetition else { throw error }
         let retry: RawResponse.Metrics.Retry?
         do throws(RequestError) {
             retry = try await repetition(error, call.request, earlier.attemptCount)

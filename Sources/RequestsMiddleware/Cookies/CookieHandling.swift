@@ -138,13 +138,24 @@ extension PreparedRequest {
     var declinesCookies: Bool { options.handlesCookies == false }
 }
 
-/// The attribute with the cookies of one request.
-private struct OwnCookies: RequestAttributes.Key {
+/// The cookies of one request, as its middleware and as an attribute for the middleware of the executor.
+private struct OwnCookies: Middleware, RequestAttributes.Key {
     typealias Value = OwnCookies
 
     let handling: CookieHandling
     /// Whether a middleware has handled the request with it.
     var isHandled = false
+
+    func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse {
+        var request = request
+        request.attributes[OwnCookies.self] = self
+        // An executor that keeps cookies handles each of its attempts with these.
+        let isHandledLater = next.middlewareOfChain.contains { $0 is CookieHandling || $0 is OwnCookies }
+        if isHandledLater { return try await next.execute(request) }
+        return try await handling.intercept(request, next: next)
+    }
+
+    func traits(before next: ExecutorTraits) -> ExecutorTraits { handling.traits(before: next) }
 }
 
 // MARK: Adding the middleware
@@ -171,11 +182,10 @@ extension Client {
 extension Request {
     /// Returns this request with cookies of `store` in place of those of the executor.
     ///
-    /// It has no effect on an executor without `keepingCookies(in:)`.
+    /// On an executor without `keepingCookies(in:)`, they are handled outside all middleware of the executor. A cache
+    /// is not used.
     public consuming func keepingCookies(in store: some CookieProviding & CookieStoring) -> Self {
-        setting(
-            attribute: OwnCookies.self,
-            to: OwnCookies(handling: CookieHandling(from: store, storingIn: store)))
+        intercepted(by: OwnCookies(handling: CookieHandling(from: store, storingIn: store)))
     }
 
     /// Returns this request without stored cookies; the cookies of its response are not stored.

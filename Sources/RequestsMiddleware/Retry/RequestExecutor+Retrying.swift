@@ -32,12 +32,28 @@ enum OwnRetryPolicy: RequestAttributes.Key {
     typealias Value = RetryPolicy
 }
 
+/// The retries of one request on an executor without retries.
+private struct RequestRetrying: Middleware, RepeatsExchanges {
+    let retrying: Retrying
+
+    func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse {
+        // Retries of the executor apply the policy of the request within their own budget.
+        if next.traits.contains(.retries) { return try await next.execute(request) }
+        return try await retrying.intercept(request, next: next)
+    }
+
+    func traits(before next: ExecutorTraits) -> ExecutorTraits { retrying.traits(before: next) }
+
+    var repetition: Repetition? { retrying.repetition }
+}
+
 extension Request {
-    /// Returns this request with its own retry policy, in place of that of the executor.
+    /// Returns this request with its own retry policy.
     ///
-    /// It has no effect on an executor without `retrying(_:budget:clock:)`, whose budget still
-    /// applies.
+    /// On an executor with `retrying(_:budget:clock:)`, the policy replaces that of the executor, whose budget still
+    /// applies. On any other executor, the request is retried outside all middleware of the executor.
     public consuming func retrying(_ policy: RetryPolicy) -> Self {
         setting(attribute: OwnRetryPolicy.self, to: policy)
+            .intercepted(by: RequestRetrying(retrying: Retrying(policy)))
     }
 }
