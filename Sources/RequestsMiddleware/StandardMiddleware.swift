@@ -13,6 +13,28 @@
 ///     }
 /// ```
 public struct StandardMiddleware: Sendable {
+    /// The middleware that is set; the first one receives a request first, and its response last.
+    private func middleware(within environment: RequestEnvironment) -> [any Middleware] {
+        let chain: [(any Middleware)?] = [
+            observing(.calls, by: callObservers),
+            cache,  // outside all that sends requests: a stored response needs none of it
+            authenticator?.middleware(within: environment),  // outside retries, which must not receive its 401
+            retryPolicy.map { Retrying($0, budget: retryBudget, clock: clock) },
+            hedgingDelay.map { Hedging(after: $0, budget: retryBudget, clock: clock) },
+            circuitBreaker,  // this and the limits are inside retries, so that each attempt counts
+            rateLimit,
+            concurrencyLimit,
+            ResumingDownloads(),
+            cookies.map { CookieHandling(from: $0, storingIn: $0) },  // an attempt has the cookies of the one before
+            coalescesRequests ? Coalescing() : nil,  // inside credentials and cookies: users share no response
+            memoryBudget,  // outside decoding: it counts decoded bodies
+            ContentDecoding(),
+            observing(.attempts, by: attemptObservers),
+            signer.map { RequestSigning(with: $0, within: environment) },  // innermost: it signs what is sent
+        ]
+        return chain.compactMap(\.self)
+    }
+
     /// The observers of each request of a call.
     public var callObservers: [any Observing.Observer] = []
 
@@ -69,28 +91,17 @@ public struct StandardMiddleware: Sendable {
     ///     signature.
     /// - Returns: The executor with the middleware.
     public func added(to executor: any RequestExecutor, within environment: RequestEnvironment) -> any RequestExecutor {
-        // From the executor outwards: the middleware that is added last receives a request first.
-        var executor = executor
-        if let signer { executor = executor.signing(with: signer, within: environment) }
-        if !attemptObservers.isEmpty {
-            executor = executor.intercepted(by: Observing(.attempts, by: attemptObservers, clock: clock))
-        }
-        executor = executor.decodingContent()
-        if let memoryBudget { executor = executor.collecting(within: memoryBudget) }
-        if coalescesRequests { executor = executor.coalescing() }
-        if let cookies { executor = executor.intercepted(by: CookieHandling(from: cookies, storingIn: cookies)) }
-        executor = executor.resumingDownloads()
-        if let concurrencyLimit { executor = executor.intercepted(by: concurrencyLimit) }
-        if let rateLimit { executor = executor.intercepted(by: rateLimit) }
-        if let circuitBreaker { executor = executor.intercepted(by: circuitBreaker) }
-        if let hedgingDelay { executor = executor.hedging(after: hedgingDelay, budget: retryBudget, clock: clock) }
-        if let retryPolicy { executor = executor.retrying(retryPolicy, budget: retryBudget, clock: clock) }
-        if let authenticator { executor = executor.authenticating(with: authenticator, within: environment) }
-        if let cache { executor = executor.intercepted(by: cache) }
-        if !callObservers.isEmpty {
-            executor = executor.intercepted(by: Observing(.calls, by: callObservers, clock: clock))
-        }
-        return executor
+        middleware(within: environment).around(executor)
+    }
+
+    private func observing(_ seat: Observing.Seat, by observers: [any Observing.Observer]) -> Observing? {
+        observers.isEmpty ? nil : Observing(seat, by: observers, clock: clock)
+    }
+}
+
+extension Authenticator {
+    fileprivate func middleware(within environment: RequestEnvironment) -> any Middleware {
+        Authentication(with: self, within: environment)
     }
 }
 

@@ -2,15 +2,14 @@ import Testing
 
 @Suite("The order of middleware")
 struct MiddlewareOrderTests {
-    /// The call in `StandardMiddleware` for each name in the drawing.
-    private static let calls: [String: String] = [
-        "observing(.calls)": ".intercepted(by: Observing(.calls", "caching": ".intercepted(by: cache)",
-        "authenticating": ".authenticating(", "retrying": ".retrying(", "hedging": ".hedging(",
-        "breakingCircuit": ".intercepted(by: circuitBreaker)", "limitingRate": ".intercepted(by: rateLimit)",
-        "limitingConcurrency": ".intercepted(by: concurrencyLimit)", "resumingDownloads": ".resumingDownloads(",
-        "keepingCookies": ".intercepted(by: CookieHandling(", "coalescing": ".coalescing(",
-        "collecting": ".collecting(", "decodingContent": ".decodingContent(",
-        "observing(.attempts)": ".intercepted(by: Observing(.attempts", "signing": ".signing(",
+    /// The element of the list in `StandardMiddleware` for each name in the drawing.
+    private static let elements: [String: String] = [
+        "observing(.calls)": "observing(.calls,", "caching": "cache,", "authenticating": "authenticator?",
+        "retrying": "retryPolicy.", "hedging": "hedgingDelay.", "breakingCircuit": "circuitBreaker,",
+        "limitingRate": "rateLimit,", "limitingConcurrency": "concurrencyLimit,",
+        "resumingDownloads": "ResumingDownloads()", "keepingCookies": "cookies.", "coalescing": "coalescesRequests ",
+        "collecting": "memoryBudget,", "decodingContent": "ContentDecoding()",
+        "observing(.attempts)": "observing(.attempts,", "signing": "signer.",
     ]
 
     /// The names in the drawing, from the call to the executor, without the middleware that a program adds itself.
@@ -34,13 +33,14 @@ struct MiddlewareOrderTests {
         #expect(names.last == "executor" && names.dropFirst().first == "your own middleware")
         names.removeAll { $0 == "executor" || $0 == "your own middleware" }
         let source = try Repository.here.text(of: "Sources/RequestsMiddleware/StandardMiddleware.swift")
-        let added = source.split(separator: "\n").filter { $0.contains("executor = executor.") }
-        // The middleware that is added last receives a request first.
-        let order = added.reversed().map { line in
-            Self.calls.filter { line.contains("executor = executor\($0.value)") }.map(\.key).joined(separator: " or ")
+        let list = try #require(source.firstMatch(of: /let chain: .*? = \[\n([^\]]*?)\n +\]\n/)).1
+        // The first one receives a request first, as in the drawing.
+        let order = list.split(separator: "\n").map { line in
+            let element = line.drop { $0 == " " }
+            return Self.elements.filter { element.hasPrefix($0.value) }.map(\.key).joined(separator: " or ")
         }
         #expect(order == names)
-        #expect(Set(names) == Set(Self.calls.keys) && names.count == Self.calls.count)
+        #expect(Set(names) == Set(Self.elements.keys) && names.count == Self.elements.count)
     }
 
     @Test("the expression in the article adds middleware in the order of the drawing")
