@@ -27,5 +27,7 @@ extension PreparedRequest {
     public var contentType: MediaType? { header.contentType }
 
     /// The options of the request.
-    public var options: RequestOptions { attributes[RequestOptions.self] ?? RequestOptions() }
+    public var options: RequestOptions {
+        (hasOwnAttributes ? attributes[RequestOptions.self] : nil) ?? RequestOptions()
+    }
 }

@@ -9,10 +9,17 @@ extension RequestExecutor {
     /// for the first ones.
     package func caller(of request: PreparedRequest) -> String {
         guard traits.contains(.addsCredentials) else { return "" }
-        let callers = middlewareOfChain.compactMap { middleware in
-            (middleware as? any AddsCredentials)?.caller(of: request)
-        }
+        let callers = credentialsOfChain.map { $0.caller(of: request) }
         guard !callers.allSatisfy(\.isEmpty) else { return "" }
         return callers.joined(separator: " ")
+    }
+
+    /// The middleware of this chain that adds credentials, the outermost first.
+    var credentialsOfChain: [any AddsCredentials] {
+        switch self {
+        case let intercepted as Intercepted: intercepted.credentials
+        case let next as NextExecutor: next.chain.base.credentialsOfChain
+        default: []
+        }
     }
 }

@@ -38,7 +38,7 @@ extension Middleware {
 }
 
 /// An executor whose requests are first handled by middleware.
-public struct Intercepted: RequestExecutor {
+public final class Intercepted: RequestExecutor {
     /// The executor that the middleware calls.
     public let base: any RequestExecutor
 
@@ -48,17 +48,31 @@ public struct Intercepted: RequestExecutor {
     /// The traits of the executor, as the middleware changes them.
     public let traits: ExecutorTraits
 
+    /// The base if it is a chain too; a cast for each request would take longer than most middleware.
+    let baseOfChain: Intercepted?
+
+    /// The middleware of the chain that adds credentials, found once for the same reason.
+    let credentials: [any AddsCredentials]
+
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.
     public init(_ base: any RequestExecutor, by middleware: any Middleware) {
         self.base = base
         self.middleware = middleware
         traits = middleware.traits(before: base.traits)
+        baseOfChain = base as? Intercepted
+        let own = middleware as? any AddsCredentials
+        credentials = (own.map { [$0] } ?? []) + base.credentialsOfChain
     }
 
     /// Passes `request` to the middleware.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        let next = NextExecutor(base, for: request)
-        return next.completing(try await middleware.intercept(request, next: next))
+        try await execute(request, recordingIn: SentRequest())
+    }
+
+    /// Passes `request` to the middleware, and records the request that is sent.
+    func execute(_ request: PreparedRequest, recordingIn sent: SentRequest) async throws(RequestError) -> RawResponse {
+        sent.named(
+            try await middleware.intercept(request, next: NextExecutor(in: self, for: request, recordingIn: sent)))
     }
 }
 
@@ -106,7 +120,7 @@ extension RequestExecutor {
     package var middlewareOfChain: [any Middleware] {
         switch self {
         case let intercepted as Intercepted: [intercepted.middleware] + intercepted.base.middlewareOfChain
-        case let next as NextExecutor: next.base.middlewareOfChain
+        case let next as NextExecutor: next.chain.base.middlewareOfChain
         default: []
         }
     }
@@ -115,7 +129,7 @@ extension RequestExecutor {
     package var lastExecutor: any RequestExecutor {
         switch self {
         case let intercepted as Intercepted: intercepted.base.lastExecutor
-        case let next as NextExecutor: next.base.lastExecutor
+        case let next as NextExecutor: next.chain.base.lastExecutor
         default: self
         }
     }

@@ -1,43 +1,55 @@
 /// The remainder of a chain, as middleware receives it with one request.
-///
-/// It keeps the request that was sent last, so that a response that the middleware creates itself names it too.
 final class NextExecutor: RequestExecutor {
-    let base: any RequestExecutor
+    /// The chain whose middleware receives this executor.
+    let chain: Intercepted
     /// The request that the middleware received.
-    private let original: PreparedRequest
-    private let sent = Lock(Sent())
+    private let received: PreparedRequest
+    private let sent: SentRequest
 
-    private struct Sent {
+    init(in chain: Intercepted, for received: PreparedRequest, recordingIn sent: SentRequest) {
+        self.chain = chain
+        self.received = received
+        self.sent = sent
+    }
+
+    var traits: ExecutorTraits { chain.base.traits }
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        // Few calls leave their origin.
+        let request = received.hasLeftOrigin ? request.continuing(received) : request
+        do throws(RequestError) {
+            // All middleware of a call records the request in one place.
+            if let base = chain.baseOfChain { return try await base.execute(request, recordingIn: sent) }
+            let response = try await chain.base.sending(request)
+            sent.record(response)
+            return response
+        } catch {
+            throw error.adding(request: request)
+        }
+    }
+}
+
+/// The request that a call through a chain has sent last, for a response that middleware creates itself.
+final class SentRequest: Sendable {
+    private let last = Lock(Last())
+
+    private struct Last {
         var request: PreparedRequest?
         var secretsOfExecutor: [Field] = []
     }
 
-    init(_ base: any RequestExecutor, for original: PreparedRequest) {
-        self.base = base
-        self.original = original
+    func record(_ response: RawResponse) {
+        last.withLock { $0 = Last(request: response.request, secretsOfExecutor: response.secretsOfExecutor) }
     }
 
-    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        // Few calls leave their origin.
-        let request = original.hasLeftOrigin ? request.continuing(original) : request
-        let response = try await base.sending(request)
-        sent.withLock { sent in
-            sent.request = response.request
-            sent.secretsOfExecutor = response.secretsOfExecutor
-        }
-        return response
-    }
-
-    var traits: ExecutorTraits { base.traits }
-
-    /// Returns the response of the middleware, with the request that was sent last if it names none.
+    /// Returns `response`, with the request that was sent last if it names none.
     ///
     /// A response from a cache names none, even if the cache has sent a request to replace it.
-    func completing(_ response: consuming RawResponse) -> RawResponse {
+    func named(_ response: consuming RawResponse) -> RawResponse {
         guard response.request == nil, response.metrics.cacheStatus?.isHit != true else { return response }
-        let sent = sent.withLock { $0 }
-        response.request = sent.request
-        response.secretsOfExecutor = sent.secretsOfExecutor
+        let last = last.withLock { $0 }
+        response.request = last.request
+        response.secretsOfExecutor = last.secretsOfExecutor
         return response
     }
 }

@@ -66,6 +66,7 @@ public struct RequestInterceptors: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
+        guard !steps.isEmpty else { return try await next.execute(request) }
         var sent = request
         var result: Result<RawResponse, RequestError>
         do {

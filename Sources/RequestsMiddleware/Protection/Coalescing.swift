@@ -32,7 +32,9 @@ public struct Coalescing: Middleware {
 
         init(_ request: PreparedRequest) {
             var request = request
-            request.header.removeAll(where: \.name.isTraceContext)
+            if request.header.contains(where: \.name.isTraceContext) {
+                request.header.removeAll(where: \.name.isTraceContext)
+            }
             self.request = request
         }
 
