@@ -1,40 +1,39 @@
 @_spi(Lock) internal import Requests
 
-/// Work that calls with the same key share: the first call performs it, and the others wait for its outcome.
+/// Work that several calls need: one of them begins it, and the others wait for its outcome.
 final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
-    /// The part of a call in the work.
-    enum Role: Sendable {
-        /// The call performs the work, and must call ``SingleFlight/end(_:with:)``.
-        case leading
-        /// Another call has performed the work, with this outcome.
-        case joined(Outcome)
-    }
-
-    private typealias Wait = WaitingCall<Role>
+    private typealias Wait = WaitingCall<Outcome?>
 
     private struct State: Sendable {
         /// The work in progress, with the calls that wait for it.
         var waiting: [Key: [UInt64: Wait.Continuation]] = [:]
         var lastCall: UInt64 = 0
-
-        /// Begins the work unless it is in progress, and returns whether it did.
-        mutating func lead(_ key: Key) -> Bool {
-            guard waiting[key] == nil else { return false }
-            waiting[key] = [:]
-            return true
-        }
+        var endings = 0
     }
 
     private let state = Lock(State())
 
-    /// Begins the work, or waits until the call that performs it has ended it.
-    func join(_ key: Key, until deadline: Deadline) async -> WaitingCall<Role> {
-        let call = state.withLock { state -> UInt64? in
-            if state.lead(key) { return nil }
+    /// The number of times that work has ended.
+    var endings: Int { state.withLock { $0.endings } }
+
+    /// Begins the work unless it is in progress, and returns whether it did; the caller must then call
+    /// ``end(_:with:)``.
+    func lead(_ key: Key) -> Bool {
+        state.withLock { state in
+            guard state.waiting[key] == nil else { return false }
+            state.waiting[key] = [:]
+            return true
+        }
+    }
+
+    /// Waits for the end of the work.
+    ///
+    /// - Returns: The outcome; nil if the work is not in progress, or ended without an outcome.
+    func outcome(of key: Key, until deadline: Deadline) async -> WaitingCall<Outcome?> {
+        let call = state.withLock { state in
             state.lastCall += 1
             return state.lastCall
         }
-        guard let call else { return .granted(.leading) }
         return await Wait.wait(until: deadline) { continuation in
             self.begin(call, key, continuation)
         } cancel: {
@@ -48,15 +47,32 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
             // If the task is cancelled later, the handler finds the continuation.
             if Task.isCancelled { return .cancelled }
             // The work may have ended in the meantime.
-            if state.lead(key) { return .granted(.leading) }
+            guard state.waiting[key] != nil else { return .granted(nil) }
             state.waiting[key]?[call] = continuation
             return nil
         }
     }
 
-    /// Ends the work that the caller performs, and resumes the calls that wait for it.
-    func end(_ key: Key, with outcome: Outcome) {
-        let waiting = state.withLock { $0.waiting.removeValue(forKey: key) } ?? [:]
-        for continuation in waiting.values { continuation.resume(returning: .granted(.joined(outcome))) }
+    /// Begins the work for `request` and returns nil, or waits for its end and returns its outcome.
+    ///
+    /// A call that receives nil must call ``end(_:with:)``.
+    func join(_ key: Key, for request: PreparedRequest) async throws(RequestError) -> Outcome? {
+        while !lead(key) {
+            if let outcome = try await outcome(of: key, until: request.limit).value(for: request) { return outcome }
+        }
+        return nil
+    }
+
+    /// Ends the work that the caller began, and resumes the calls that wait for it.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the work.
+    ///   - outcome: The outcome; nil if it does not concern the calls that wait, one of which begins the work again.
+    func end(_ key: Key, with outcome: Outcome?) {
+        let waiting = state.withLock { state in
+            state.endings += 1
+            return state.waiting.removeValue(forKey: key) ?? [:]
+        }
+        for continuation in waiting.values { continuation.resume(returning: .granted(outcome)) }
     }
 }

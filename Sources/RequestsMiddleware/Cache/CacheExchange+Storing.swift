@@ -101,7 +101,8 @@ extension CacheExchange {
             response.metrics.cacheStatus?.timeToLive = Self.seconds(remaining)
         case .stream(let stream):
             if let length = stream.length, length > limit { return response }
-            let source = RecordedBody(stream, limit: limit, in: settings.recordings) { [self] body in
+            let space = settings.recordings.emptyShare(of: request.originKey)
+            let source = RecordedBody(stream, limit: limit, in: space) { [self] body in
                 _ = await save(make(body), forwarded.invalidations)
             }
             response.body = .stream(

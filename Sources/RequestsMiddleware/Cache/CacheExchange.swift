@@ -137,38 +137,26 @@ extension CacheExchange {
         _ reason: ForwardReason, _ found: Found?, since endings: Int, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard canShare, !conditions.forbidsForwarding else { return try await forward(reason, found, next) }
-        let flight = CacheFlights.Key(self)
-        while true {
-            // Without a wait, which a deadline makes expensive, for most requests.
-            let start: CacheFlights.Start
-            if let place = settings.flights.lead(flight) {
-                start = .leading(place)
-            } else {
-                start = try await settings.flights.join(flight, until: request.limit).value(for: request)
+        let flight = Identity(self)
+        if let outcome = try await settings.flights.join(flight, for: request) {
+            try outcome.get()
+            guard let response = await shared(reason, isCollapsed: true) else {
+                return try await forward(reason, found, next)
             }
-            switch start {
-            case .leading(let place):
-                // Another request may have ended since the lookup.
-                if settings.flights.endings != endings, let response = await shared(reason, isCollapsed: false) {
-                    settings.flights.end(self, in: place, .ended)
-                    return try deliver(response)
-                }
-                do throws(RequestError) {
-                    let response = try await forward(reason, found, next)
-                    settings.flights.end(self, in: place, .ended)
-                    return response
-                } catch {
-                    settings.flights.end(self, in: place, CacheFlights.Outcome(error))
-                    throw error
-                }
-            case .joined(.ended):
-                guard let response = await shared(reason, isCollapsed: true) else {
-                    return try await forward(reason, found, next)
-                }
-                return try deliver(response)
-            case .joined(.failed(let error)): throw error
-            case .joined(.abandoned): continue
-            }
+            return try deliver(response)
+        }
+        // Another request may have ended since the lookup.
+        if settings.flights.endings != endings, let response = await shared(reason, isCollapsed: false) {
+            settings.flights.end(flight, with: .success(()))
+            return try deliver(response)
+        }
+        do throws(RequestError) {
+            let response = try await forward(reason, found, next)
+            settings.flights.end(flight, with: .success(()))
+            return response
+        } catch {
+            settings.flights.end(flight, with: error.concernsIdenticalRequests ? .failure(error) : nil)
+            throw error
         }
     }
 
@@ -229,6 +217,7 @@ extension CacheExchange {
         return response
     }
 
+    /// Validates a response in the background, unless an identical request is in progress or too many validations are.
     private func validateInBackground(_ found: Found, _ next: any RequestExecutor) {
         var request = request
         request.delivery = .collected(limit: settings.rules.maximumBodySize)
@@ -238,17 +227,14 @@ extension CacheExchange {
         request.deadline = .now + .seconds(300)
         for name in [Field.Name.range, .ifNoneMatch, .ifModifiedSince] { request.header.remove(name) }
         let exchange = CacheExchange(validating: self, with: request)
-        settings.flights.startRevalidation(exchange) {
+        let (flight, place) = (Identity(exchange), settings.validations.emptyShare(of: request.originKey))
+        guard place.grow(by: 1) else { return }
+        guard settings.flights.lead(flight) else { return place.release() }
+        Task { [flights = settings.flights] in
             _ = try? await exchange.forward(.stale, found, next)
+            flights.end(flight, with: .success(()))
+            place.release()
         }
-    }
-
-}
-
-extension CacheFlights.Outcome {
-    /// The outcome of a request with an error, for identical requests.
-    init(_ error: RequestError) {
-        self = error.concernsIdenticalRequests ? .failed(error) : .abandoned
     }
 }
 

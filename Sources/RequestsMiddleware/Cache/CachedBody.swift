@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A stored body that is read in chunks.
 struct CachedBody: PulledSource, ~Copyable {
     private var remaining: Data
@@ -28,19 +26,20 @@ struct RecordedBody: PulledSource, ~Copyable {
     private let stream: ResponseStream
     private let limit: Int
     private let finish: @Sendable (Data) async -> Void
-    private let reservation: RecordingBudget.Reservation
+    /// The space of the recorded bytes.
+    private let space: Shares.Share
     private var received = Data()
     private var isRecording = true
     private(set) var trailers: Header?
 
     init(
-        _ stream: ResponseStream, limit: Int, in budget: RecordingBudget,
+        _ stream: ResponseStream, limit: Int, in space: Shares.Share,
         finish: @escaping @Sendable (Data) async -> Void
     ) {
         self.stream = stream
         self.limit = limit
         self.finish = finish
-        reservation = RecordingBudget.Reservation(budget)
+        self.space = space
     }
 
     var metrics: RawResponse.Metrics? { stream.metrics }
@@ -54,51 +53,14 @@ struct RecordedBody: PulledSource, ~Copyable {
             return nil
         }
         if isRecording {
-            if chunk.count <= limit - received.count, reservation.add(chunk.count) {
+            if chunk.count <= limit - received.count, space.grow(by: chunk.count) {
                 received.append(chunk)
             } else {
                 isRecording = false
                 received = Data()
-                reservation.release()
+                space.release()
             }
         }
         return chunk
-    }
-}
-
-/// A limit for the memory of all bodies that are being recorded.
-final class RecordingBudget: Sendable {
-    private let used = Atomic(0)
-    private let limit: Int
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    /// The bytes of one body.
-    final class Reservation: Sendable {
-        private let budget: RecordingBudget
-        private let bytes = Atomic(0)
-
-        init(_ budget: RecordingBudget) {
-            self.budget = budget
-        }
-
-        deinit { release() }
-
-        /// Reserves more bytes, and returns whether they are available.
-        func add(_ count: Int) -> Bool {
-            guard budget.used.add(count, ordering: .relaxed).newValue <= budget.limit else {
-                budget.used.subtract(count, ordering: .relaxed)
-                return false
-            }
-            bytes.add(count, ordering: .relaxed)
-            return true
-        }
-
-        /// Releases all bytes.
-        func release() {
-            budget.used.subtract(bytes.exchange(0, ordering: .relaxed), ordering: .relaxed)
-        }
     }
 }

@@ -29,9 +29,13 @@ public struct Caching: Middleware {
         let partition: Partition
         let rules: Rules
         let now: @Sendable () -> Date
-        let flights = CacheFlights()
+        /// The requests in progress, for which identical ones wait.
+        let flights = SingleFlight<CacheExchange.Identity, Result<Void, RequestError>>()
+        /// The validations in the background, of which there are at most 16.
+        let validations = Shares(total: 16, perOrigin: 16)
         let invalidations: CacheInvalidations
-        let recordings = RecordingBudget(limit: 64 << 20)
+        /// The bytes of the bodies that are being recorded.
+        let recordings = Shares(total: 64 << 20, perOrigin: 64 << 20)
 
         init(
             _ store: any CacheStore, _ partition: Partition, _ rules: Rules, _ now: @escaping @Sendable () -> Date
@@ -119,7 +123,7 @@ public struct Caching: Middleware {
     }
 
     /// The number of validations in the background.
-    package var activeRevalidations: Int { settings.flights.activeRevalidations }
+    package var activeRevalidations: Int { settings.validations.used }
 
     /// Removes all responses from the store, also those of other caches in it.
     ///

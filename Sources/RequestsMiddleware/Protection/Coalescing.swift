@@ -18,13 +18,6 @@ import Requests
 ///
 /// Copies share the exchanges.
 public struct Coalescing: Middleware {
-    /// The end of an exchange for the calls that wait for it.
-    private enum Outcome: Sendable {
-        case result(Result<RawResponse, RequestError>)
-        /// The call ended before the exchange did.
-        case abandoned
-    }
-
     /// A request as the key of its exchange, without the context of its span, with which no two requests would be
     /// identical.
     private struct Key: Hashable, Sendable {
@@ -41,7 +34,7 @@ public struct Coalescing: Middleware {
         func hash(into hasher: inout Hasher) { hasher.combine(request.target) }
     }
 
-    private let exchanges = SingleFlight<Key, Outcome>()
+    private let exchanges = SingleFlight<Key, Result<RawResponse, RequestError>>()
 
     /// Creates the middleware.
     public init() {}
@@ -54,18 +47,15 @@ public struct Coalescing: Middleware {
     ) async throws(RequestError) -> RawResponse {
         guard request.canBeCoalesced else { return try await next.execute(request) }
         let key = Key(request)
-        while case .joined(let outcome) = try await exchanges.join(key, until: request.limit).value(for: request) {
-            // If the exchange was abandoned, this call, or another one that waited, sends the request.
-            if case .result(let result) = outcome { return try result.get() }
-        }
+        if let result = try await exchanges.join(key, for: request) { return try result.get() }
         do throws(RequestError) {
             let response = try await next.execute(request)
-            exchanges.end(key, with: .result(.success(response)))
+            exchanges.end(key, with: .success(response))
             return response
         } catch {
             // Neither says anything about the other calls.
             let isOwn = error.isCancellation || error.reason == .timedOut(.total)
-            exchanges.end(key, with: isOwn ? .abandoned : .result(.failure(error)))
+            exchanges.end(key, with: isOwn ? nil : .failure(error))
             throw error
         }
     }

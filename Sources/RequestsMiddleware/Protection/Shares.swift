@@ -63,6 +63,9 @@ final class Shares: Sendable {
         deinit { release() }
     }
 
+    /// Returns a part of size 0, which can grow.
+    func emptyShare(of origin: TargetURI.OriginKey) -> Share { Share(self, origin, 0) }
+
     /// Takes a part of the quantity, waiting for it if too little is free.
     ///
     /// - Parameters:
