@@ -1,5 +1,7 @@
 /// The rules of refreshable credentials (PM-94): when to send, to wait, and to renew, without a clock and without I/O.
 ///
+/// A step that makes ``isRefreshing`` true begins a refresh, which whoever applies the rules performs.
+///
 /// At most one refresh is active. A request remembers the generation of its credentials and the number of refreshes
 /// that had ended, so that a late rejection neither renews new credentials nor repeats a refresh that has failed since.
 struct RefreshState<Credential: Sendable>: Sendable {
@@ -26,10 +28,10 @@ struct RefreshState<Credential: Sendable>: Sendable {
 
     /// The action before a request is sent.
     enum StepBefore {
-        /// Send the request; with `startsRefresh`, begin a refresh beside it.
-        case send(Credential, Token, startsRefresh: Bool)
-        /// Wait for the end of the refresh with this number; with `startsRefresh`, begin it.
-        case wait(refresh: Int, startsRefresh: Bool)
+        /// Send the request.
+        case send(Credential, Token)
+        /// Wait for the end of the refresh with this number.
+        case wait(refresh: Int)
     }
 
     /// The action after a 401.
@@ -38,8 +40,8 @@ struct RefreshState<Credential: Sendable>: Sendable {
         case sendAgain
         /// Use the outcome of a refresh that has ended since.
         case use(Outcome)
-        /// Wait for the end of the refresh with this number; with `startsRefresh`, begin it.
-        case wait(refresh: Int, startsRefresh: Bool)
+        /// Wait for the end of the refresh with this number.
+        case wait(refresh: Int)
     }
 
     private(set) var credential: Credential?
@@ -72,33 +74,28 @@ struct RefreshState<Credential: Sendable>: Sendable {
     /// - Returns: The action; nil if there are no credentials after waiting.
     mutating func stepBefore(validity: Validity, holds: Bool, hasWaited: Bool) -> StepBefore? {
         guard let credential, validity != .expired || hasWaited else {
-            return hasWaited ? nil : wait()
+            return hasWaited ? nil : .wait(refresh: activeRefresh())
         }
-        if isRefreshing, holds, !hasWaited { return wait() }
-        let isEarly = validity == .expiresSoon && !isRefreshing && earlyGeneration != generation
-        if isEarly {
+        if isRefreshing, holds, !hasWaited { return .wait(refresh: activeRefresh()) }
+        if validity == .expiresSoon, !isRefreshing, earlyGeneration != generation {
             // Once for each generation: a failure is not repeated by every request until the credentials expire.
             earlyGeneration = generation
             begin()
         }
-        let token = Token(generation: generation, endedRefreshes: endedRefreshes)
-        return .send(credential, token, startsRefresh: isEarly)
+        return .send(credential, Token(generation: generation, endedRefreshes: endedRefreshes))
     }
 
     /// Returns the action after a 401 to a request with the credentials that `token` identifies.
     mutating func stepAfter(rejectionOf token: Token) -> StepAfter {
         if token.generation != generation, !hasExpiredResult { return credential == nil ? .use(.refused) : .sendAgain }
         if !isRefreshing, token.endedRefreshes < endedRefreshes { return .use(lastOutcome) }
-        let isFirst = !isRefreshing
-        if isFirst { begin() }
-        return .wait(refresh: endedRefreshes, startsRefresh: isFirst)
+        return .wait(refresh: activeRefresh())
     }
 
-    /// Returns the number of the active refresh, or begins one.
-    mutating func wait() -> StepBefore {
-        let isFirst = !isRefreshing
-        if isFirst { begin() }
-        return .wait(refresh: endedRefreshes, startsRefresh: isFirst)
+    /// Returns the number of the active refresh, and begins one if there is none.
+    mutating func activeRefresh() -> Int {
+        if !isRefreshing { begin() }
+        return endedRefreshes
     }
 
     private mutating func begin() {

@@ -7,15 +7,14 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
     public func credentials(
         for request: PreparedRequest
     ) async throws(RequestError) -> (fields: Header, token: Token) {
-        if flight.isRefreshingHere { return ([], Token(value: nil)) }
+        if renewal.isRefreshingHere { return ([], Token(value: nil)) }
         var hasWaited = false
         while true {
             switch stepBefore(hasWaited: hasWaited) {
-            case .send(let credential, let token, let starts)?:
-                if starts { flight.start() }
+            case .send(let credential, let token)?:
                 return (try header(of: credential, token), Token(value: token))
-            case .wait(let number, let starts)?:
-                let outcome = try await outcomeBeforeSending(request, ofRefresh: number, starts: starts)
+            case .wait(let number)?:
+                let outcome = try await outcomeBeforeSending(request, ofRefresh: number)
                 // A request that was only held is sent with the old credentials if there are no new ones.
                 if validity(of: credential) == .expired { try outcome.checkRenewal() }
                 hasWaited = true
@@ -34,10 +33,9 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
         // While a refresh is active nothing is ready, so this request is not part of one.
         if let ready = ready.current { return (ready.fields, token(of: ready)) }
         let version = ready.version
-        guard !flight.isRefreshingHere, case .send(let credential, let token, let starts)? = peekBefore() else {
+        guard !renewal.isRefreshingHere, case .send(let credential, let token)? = peekBefore() else {
             return nil
         }
-        if starts { flight.start() }
         let fields = try header(of: credential, token)
         keep(fields, of: credential, token, version)
         return (fields, Token(value: token))
@@ -54,7 +52,7 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
         _ fields: Header, of credential: Credential, _ token: RefreshState<Credential>.Token, _ version: Int
     ) {
         // If this changes before the fields are kept, so does the version.
-        guard !flight.step(\.isRefreshing) else { return }
+        guard !renewal.step(\.isRefreshing) else { return }
         let end = expiration.flatMap { $0(credential) }.map { $0.addingTimeInterval(-leeway) }
         ready.keep(
             ReadyFields.Ready(
@@ -71,11 +69,11 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
     ) async throws(RequestError) -> Bool {
         // A request of the refresh itself would wait for its own end.
         guard let token = failure.token.value else { return false }
-        switch flight.step({ $0.stepAfter(rejectionOf: token) }) {
+        switch renewal.step({ $0.stepAfter(rejectionOf: token) }) {
         case .sendAgain: return true
         case .use(let outcome): return try outcome.isRenewed()
-        case .wait(let number, let starts):
-            return try await outcome(ofRefresh: number, starts: starts, until: failure.request.limit).isRenewed()
+        case .wait(let number):
+            return try await renewal.outcome(ofRefresh: number, until: failure.request.limit).isRenewed()
         }
     }
 
@@ -98,13 +96,13 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
         _ body: (inout RefreshState<Credential>, RefreshState<Credential>.Validity) -> Step
     ) -> Step {
         guard expiration != nil else {
-            return flight.step { state in body(&state, state.credential == nil ? .expired : .valid) }
+            return renewal.step { state in body(&state, state.credential == nil ? .expired : .valid) }
         }
         while true {
             // Determined outside the lock, because the function belongs to the app and may use this authenticator.
-            let (credential, generation) = flight.step { ($0.credential, $0.generation) }
+            let (credential, generation) = renewal.step { ($0.credential, $0.generation) }
             let validity = validity(of: credential)
-            let step = flight.step { $0.generation == generation ? body(&$0, validity) : nil }
+            let step = renewal.step { $0.generation == generation ? body(&$0, validity) : nil }
             if let step { return step }
         }
     }
@@ -131,23 +129,12 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
 
     /// Returns the outcome of the refresh that `request` waits for before it is sent.
     private func outcomeBeforeSending(
-        _ request: PreparedRequest, ofRefresh number: Int, starts: Bool
+        _ request: PreparedRequest, ofRefresh number: Int
     ) async throws(RequestError) -> RefreshState<Credential>.Outcome {
         do throws(RequestError) {
-            return try await outcome(ofRefresh: number, starts: starts, until: request.limit)
+            return try await renewal.outcome(ofRefresh: number, until: request.limit)
         } catch {
             throw error.beforeSending()
-        }
-    }
-
-    func outcome(
-        ofRefresh number: Int, starts: Bool, until deadline: Deadline
-    ) async throws(RequestError) -> RefreshState<Credential>.Outcome {
-        if starts { flight.start() }
-        switch await flight.wait(for: number, until: deadline) {
-        case .granted(let outcome): return outcome
-        case .cancelled: throw RequestError(.cancelled)
-        case .timedOut: throw RequestError(.timedOut(.total), detail: "waiting for new credentials")
         }
     }
 }

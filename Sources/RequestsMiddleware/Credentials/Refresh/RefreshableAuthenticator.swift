@@ -33,7 +33,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
 
     /// The fields that nearly every request is sent with.
     let ready: ReadyFields
-    let flight: RefreshFlight<Credential>
+    let renewal: CredentialRenewal<Credential>
     let fields: @Sendable (Credential) throws -> Header
     let expiration: (@Sendable (Credential) -> Date?)?
     let leeway: TimeInterval
@@ -80,7 +80,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         let isExpired: @Sendable (Credential) -> Bool = { credential in
             expiration?(credential).map { $0 <= now() } ?? false
         }
-        flight = RefreshFlight(credential, ready, isExpired: isExpired, refresh: refresh)
+        renewal = CredentialRenewal(credential, ready, isExpired: isExpired, refresh: refresh)
         self.fields = fields
         self.expiration = expiration
         self.leeway = max(0, leeway / .seconds(1))
@@ -88,14 +88,14 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         self.now = now
     }
 
-    deinit { flight.abandon() }
+    deinit { renewal.abandon() }
 
     /// The present credentials; nil before the first refresh and after signing out.
-    public var credential: Credential? { flight.step(\.credential) }
+    public var credential: Credential? { renewal.step(\.credential) }
 
     /// Replaces the credentials, for example with nil for signing out; the result of an active refresh is discarded.
     public func replaceCredential(with credential: Credential?) {
-        flight.step { $0.replace(with: credential) }
+        renewal.step { $0.replace(with: credential) }
         onReplacement?()
     }
 
@@ -104,12 +104,12 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     /// - Throws: `RequestError` with `credentialsUnavailable` if there are no new credentials, or if the function that
     ///   renews them calls this one; with `cancelled` if the task is cancelled.
     public func refresh() async throws(RequestError) {
-        if flight.isRefreshingHere {
+        if renewal.isRefreshingHere {
             throw RequestError(.credentialsUnavailable, underlying: CredentialError.refreshWithinRefresh)
                 .beforeSending()
         }
-        guard case .wait(let number, let starts) = flight.step({ $0.wait() }) else { return }
-        try await outcome(ofRefresh: number, starts: starts, until: .distantFuture).checkRenewal()
+        let number = renewal.step { $0.activeRefresh() }
+        try await renewal.outcome(ofRefresh: number, until: .distantFuture).checkRenewal()
     }
 }
 
@@ -123,7 +123,7 @@ protocol ReplaceableCredentials {
 
 extension RefreshableAuthenticator: ReplaceableCredentials {
     var replacement: String {
-        let count = flight.step(\.replacements)
+        let count = renewal.step(\.replacements)
         return count == 0 ? "" : "\(replacementSeed)-\(count)"
     }
 }

@@ -149,13 +149,13 @@ extension RequestSigner {
             fields: { _ in .empty }
         ) { _ in try await credentials() }
         let wait: Wait = { request async throws(RequestError) in
-            if provider.flight.isRefreshingHere { return }
+            if provider.renewal.isRefreshingHere { return }
             _ = try await provider.credentials(for: request)
         }
         return RequestSigner(
             hashes: signature.hashes, needsDigest: { signature.payload(of: $0) == .signed }, wait: wait
         ) { request, digest in
-            if provider.flight.isRefreshingHere { return request }
+            if provider.renewal.isRefreshingHere { return request }
             guard let credentials = provider.credential else { throw CredentialError.refreshRefused }
             var signature = signature
             signature.credentials = credentials

@@ -6,42 +6,41 @@ internal import Synchronization
 ///
 /// A task that a refresh creates can continue after its end, and is then no longer part of it.
 final class RefreshMark: Sendable {
-    private let flight: ObjectIdentifier
+    private let renewal: ObjectIdentifier
     private let hasEnded = Atomic(false)
 
     /// The marks of the current task.
     @TaskLocal static var current: [RefreshMark] = []
 
-    init(of flight: AnyObject) {
-        self.flight = ObjectIdentifier(flight)
+    init(of renewal: AnyObject) {
+        self.renewal = ObjectIdentifier(renewal)
     }
 
     func end() { hasEnded.store(true, ordering: .releasing) }
 
     var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
 
-    /// Whether the refresh is active and belongs to `flight`.
-    func marks(_ flight: AnyObject) -> Bool { self.flight == ObjectIdentifier(flight) && isActive }
+    /// Whether the refresh is active and belongs to `renewal`.
+    func marks(_ renewal: AnyObject) -> Bool { self.renewal == ObjectIdentifier(renewal) && isActive }
 }
 
-/// Refreshable credentials, the active refresh, and the requests that wait for it.
+/// Refreshable credentials and their refreshes, each of which requests can wait for.
 ///
 /// A refresh runs on a separate thread. It is not a child of the request that began it, so cancelling that request does
 /// not cancel it, and it continues even if blocking calls occupy every thread of the cooperative pool.
-final class RefreshFlight<Credential: Sendable>: Sendable {
+final class CredentialRenewal<Credential: Sendable>: Sendable {
     typealias Refresh = @Sendable (Credential?) async throws -> Credential?
     typealias Outcome = RefreshState<Credential>.Outcome
-    typealias Wait = WaitingCall<Outcome>
 
     private struct State: Sendable {
         var rules: RefreshState<Credential>
-        var waiters: [Int: Wait.Continuation] = [:]
-        var nextWaiter = 0
         var task: Task<Result<Credential?, any Error>, Never>?
         var isAbandoned = false
     }
 
     private let state: Lock<State>
+    /// The active refresh, by its number.
+    private let refreshes = SingleFlight<Int, Outcome>()
     private let refresh: Refresh
     private let ready: ReadyFields
     private let isExpired: @Sendable (Credential) -> Bool
@@ -63,21 +62,25 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
         return !marks.isEmpty && marks.contains { $0.marks(self) }
     }
 
-    /// Applies a rule to the state.
+    /// Applies a rule to the state, and starts the refresh that it begins.
     func step<Step: Sendable>(_ body: (inout RefreshState<Credential>) -> Step) -> Step {
-        state.withLock { state in
+        let (step, begins) = state.withLock { state in
             let changes = state.rules.changes
-            defer { if state.rules.changes != changes { ready.invalidate() } }
-            return body(&state.rules)
+            let step = body(&state.rules)
+            guard state.rules.changes != changes else { return (step, false) }
+            ready.invalidate()
+            return (step, state.rules.isRefreshing && refreshes.lead(state.rules.endedRefreshes))
         }
+        if begins { start() }
+        return step
     }
 }
 
 // MARK: Refreshing
 
-extension RefreshFlight {
-    /// Starts the thread of a refresh that the state has begun.
-    func start() {
+extension CredentialRenewal {
+    /// Starts the thread of a refresh.
+    private func start() {
         let mark = RefreshMark(of: self)
         // The thread has no task, so the marks of the one that begins the refresh are passed on.
         let marks = RefreshMark.current.filter(\.isActive) + [mark]
@@ -113,14 +116,14 @@ extension RefreshFlight {
         // Outside the lock, because the function belongs to the app.
         let isExpired = if case .success(let new?) = result { self.isExpired(new) } else { false }
         mark.end()
-        let (outcome, waiters) = state.withLock { state in
+        let (number, outcome) = state.withLock { state in
             state.task = nil
+            let number = state.rules.endedRefreshes
             let outcome = state.rules.end(result, isExpired: isExpired)
             ready.invalidate()
-            defer { state.waiters = [:] }
-            return (outcome, Array(state.waiters.values))
+            return (number, outcome)
         }
-        for waiter in waiters { waiter.resume(returning: .granted(outcome)) }
+        refreshes.end(number, with: outcome)
     }
 
     /// Cancels the active refresh, because no one can use its result.
@@ -134,29 +137,16 @@ extension RefreshFlight {
 
 // MARK: Waiting
 
-extension RefreshFlight {
-    /// Waits for the end of the refresh with this number.
+extension CredentialRenewal {
+    /// Returns the outcome of the refresh with this number, at the latest at `deadline`.
     ///
-    /// - Parameters:
-    ///   - number: The number of the refresh.
-    ///   - deadline: The instant at which to stop waiting; ``Deadline/distantFuture`` to wait as long as the refresh
-    ///     takes.
-    /// - Returns: The outcome, or the reason why waiting ended before it.
-    func wait(for number: Int, until deadline: Deadline) async -> Wait {
-        let id = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        return await Wait.wait(until: deadline) { [self] continuation in
-            state.withLock { state in
-                if state.rules.endedRefreshes > number { return .granted(state.rules.lastOutcome) }
-                // The handler has run already, or will find the waiter.
-                if Task.isCancelled { return .cancelled }
-                state.waiters[id] = continuation
-                return nil
-            }
-        } cancel: { [self] in
-            state.withLock { $0.waiters.removeValue(forKey: id) }
+    /// - Throws: `RequestError` with `cancelled`, or `timedOut` for the deadline; the refresh continues.
+    func outcome(ofRefresh number: Int, until deadline: Deadline) async throws(RequestError) -> Outcome {
+        switch await refreshes.outcome(of: number, until: deadline) {
+        // Without an outcome, the refresh had ended before the wait began.
+        case .granted(let outcome): return outcome ?? step(\.lastOutcome)
+        case .cancelled: throw RequestError(.cancelled)
+        case .timedOut: throw RequestError(.timedOut(.total), detail: "waiting for new credentials")
         }
     }
 }
