@@ -102,11 +102,10 @@ extension CacheExchange {
         case .stream(let stream):
             if let length = stream.length, length > limit { return response }
             let space = settings.recordings.emptyShare(of: request.originKey)
-            let source = RecordedBody(stream, limit: limit, in: space) { [self] body in
+            let recorder = BodyRecorder(length: stream.length, limit: limit, in: space) { [self] body in
                 _ = await save(make(body), forwarded.invalidations)
             }
-            response.body = .stream(
-                ResponseStream(length: stream.length, PulledBody(source, request, response.head)))
+            response = response.observed(by: recorder, to: request)
         case .file: return response
         }
         response.metrics.cacheStatus?.isStored = true

@@ -19,48 +19,39 @@ struct CachedBody: PulledSource, ~Copyable {
     }
 }
 
-/// A body that is read by the caller and stored when its end has been read.
+/// A recorder that stores a body when the caller has read its end.
 ///
-/// If it is released, fails or is cancelled before, or becomes too long, nothing is stored.
-struct RecordedBody: PulledSource, ~Copyable {
-    private let stream: ResponseStream
+/// If the body is released, fails or is cancelled before, or becomes too long, nothing is stored.
+struct BodyRecorder: BodyObserver {
+    private let length: Int?
     private let limit: Int
-    private let finish: @Sendable (Data) async -> Void
     /// The space of the recorded bytes.
     private let space: Shares.Share
-    private var received = Data()
-    private var isRecording = true
-    private(set) var trailers: Header?
+    private let store: @Sendable (Data) async -> Void
+    /// The bytes that were read; nil when there are too many.
+    private var recorded: Data? = Data()
 
     init(
-        _ stream: ResponseStream, limit: Int, in space: Shares.Share,
-        finish: @escaping @Sendable (Data) async -> Void
+        length: Int?, limit: Int, in space: Shares.Share, store: @escaping @Sendable (Data) async -> Void
     ) {
-        self.stream = stream
+        self.length = length
         self.limit = limit
-        self.finish = finish
         self.space = space
+        self.store = store
     }
 
-    var metrics: RawResponse.Metrics? { stream.metrics }
+    mutating func receive(_ chunk: Data) {
+        guard let count = recorded?.count else { return }
+        if chunk.count <= limit - count, space.grow(by: chunk.count) {
+            recorded?.append(chunk)
+        } else {
+            recorded = nil
+            space.release()
+        }
+    }
 
-    mutating func next() async throws(RequestError) -> Data? {
-        guard let chunk = try await stream.next() else {
-            trailers = stream.trailers
-            let isComplete = stream.length.map { $0 == received.count } ?? true
-            if isRecording, isComplete { await finish(received) }
-            received = Data()
-            return nil
-        }
-        if isRecording {
-            if chunk.count <= limit - received.count, space.grow(by: chunk.count) {
-                received.append(chunk)
-            } else {
-                isRecording = false
-                received = Data()
-                space.release()
-            }
-        }
-        return chunk
+    func complete() async {
+        guard let recorded, length.map({ $0 == recorded.count }) ?? true else { return }
+        await store(recorded)
     }
 }

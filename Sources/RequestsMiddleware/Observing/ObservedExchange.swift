@@ -51,12 +51,11 @@ final class ObservedExchange: Sendable {
     func receive(_ response: RawResponse) -> RawResponse {
         guard !handlers.isEmpty else { return response }
         if case .stream(let stream) = response.body {
-            var (observed, head) = (response, response)
+            var head = response
             head.body = .bytes(Data())
             send(.head(head))
-            let body = ObservedBody(stream, of: response, self, limit: observation.bodyLimit)
-            observed.body = .stream(ResponseStream(length: stream.length, body))
-            return observed
+            let observer = BodyCounter(stream, of: head, self, limit: observation.bodyLimit)
+            return response.observed(by: observer, to: request)
         }
         var report = report(.complete, response, response.metrics)
         report.trailers = response.trailers
@@ -71,7 +70,7 @@ final class ObservedExchange: Sendable {
     }
 
     /// Reports the end of a streamed body of which `count` bytes, beginning with `body`, were delivered.
-    func end(
+    fileprivate func end(
         _ stream: ResponseStream, of response: RawResponse, _ outcome: Observing.Report.Outcome, _ count: Int,
         _ body: Data
     ) {
@@ -124,76 +123,35 @@ extension PreparedRequest {
     }
 }
 
-/// A streamed body that counts its bytes and reports its end once.
-private final class ObservedBody: ResponseBody.Source {
-    private struct State {
-        var count = 0
-        var beginning = Data()
-        /// Whether a call is reading; a second one throws, which does not end the body.
-        var isReading = false
-        var hasEnded = false
-    }
-
+/// An observer that counts the bytes of a streamed body, keeps the first ones, and reports the end.
+private struct BodyCounter: BodyObserver {
     private let stream: ResponseStream
     private let response: RawResponse
     private let exchange: ObservedExchange
     private let limit: Int
-    private let state = Lock(State())
+    private var count = 0
+    private var beginning = Data()
 
     init(_ stream: ResponseStream, of response: RawResponse, _ exchange: ObservedExchange, limit: Int) {
         self.stream = stream
-        var response = response
-        response.body = .bytes(Data())
         self.response = response
         self.exchange = exchange
         self.limit = limit
     }
 
-    deinit { end(.abandoned) }
+    mutating func receive(_ chunk: Data) {
+        count += chunk.count
+        let missing = limit - beginning.count
+        if missing > 0 { beginning.append(chunk.prefix(missing)) }
+    }
 
-    func next() async throws(RequestError) -> Data? {
-        let isAlone = state.withLock { state in
-            defer { state.isReading = true }
-            return !state.isReading
-        }
-        guard isAlone else {
-            let chunk = try await stream.next()
-            if let chunk { record(chunk) }
-            return chunk
-        }
-        defer { state.withLock { $0.isReading = false } }
-        do throws(RequestError) {
-            guard let chunk = try await stream.next() else {
-                end(.complete)
-                return nil
+    func end(_ end: BodyEnd) {
+        let outcome: Observing.Report.Outcome =
+            switch end {
+            case .complete: .complete
+            case .failed(let error): .failed(error)
+            case .released: .abandoned
             }
-            record(chunk)
-            return chunk
-        } catch {
-            end(.failed(error))
-            throw error
-        }
-    }
-
-    var trailers: Header { stream.trailers }
-
-    var metrics: RawResponse.Metrics? { stream.metrics }
-
-    private func record(_ chunk: Data) {
-        state.withLock { state in
-            state.count += chunk.count
-            let missing = limit - state.beginning.count
-            if missing > 0 { state.beginning.append(chunk.prefix(missing)) }
-        }
-    }
-
-    private func end(_ outcome: Observing.Report.Outcome) {
-        let ended = state.withLock { state -> (Int, Data)? in
-            if state.hasEnded { return nil }
-            state.hasEnded = true
-            return (state.count, state.beginning)
-        }
-        guard let (count, beginning) = ended else { return }
         exchange.end(stream, of: response, outcome, count, beginning)
     }
 }

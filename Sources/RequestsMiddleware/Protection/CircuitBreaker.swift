@@ -94,7 +94,7 @@ public struct CircuitBreaker: Middleware {
             return response
         }
         guard let number = change(of: request, { $0.recordHead(admittedAs: number, at: $1) }) else { return response }
-        return response.reportingEnd { end in record(end.outcome, of: request, admittedAs: number) }
+        return response.reportingEnd(to: request) { end in record(end.outcome, of: request, admittedAs: number) }
     }
 
     private func record(_ outcome: CircuitState.Outcome, of request: PreparedRequest, admittedAs number: UInt64) {

@@ -32,7 +32,7 @@ public struct ConcurrencyLimit: Middleware {
     ) async throws(RequestError) -> RawResponse {
         let permit = try await permits.share(of: 1, to: request.originKey, until: request.limit).value(for: request)
         let response = try await next.execute(request)
-        return response.reportingEnd { _ in permit.release() }
+        return response.reportingEnd(to: request) { _ in permit.release() }
     }
 }
 

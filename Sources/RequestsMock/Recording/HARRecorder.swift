@@ -66,7 +66,7 @@ public struct HARRecorder: Middleware {
             let size = (entry.requestBody?.data?.count ?? 0) + (entry.responseBody.data?.count ?? 0)
             book.entries.withLock { _ = $0.append(entry, size: size) }
         }
-        var response: RawResponse
+        let response: RawResponse
         do throws(RequestError) {
             response = try await next.execute(request)
         } catch {
@@ -84,44 +84,27 @@ public struct HARRecorder: Middleware {
             if let data { exchange.append(data) } else { exchange.omitBody(ofSize: size ?? 0) }
             exchange.end(response.metrics)
         case .stream(let stream):
-            response.body = .stream(
-                ResponseStream(length: stream.length, RecordedStream(stream, exchange, response.metrics)))
+            let recorder = StreamRecorder(stream: stream, exchange: exchange, headMetrics: response.metrics)
+            return response.observed(by: recorder, to: request)
         }
         return response
     }
 }
 
-/// A streamed body that records the bytes that are read.
-private final class RecordedStream: ResponseBody.Source {
-    private let stream: ResponseStream
-    private let exchange: RecordedExchange
-    private let headMetrics: RawResponse.Metrics
+/// An observer that records the bytes of a streamed body.
+private struct StreamRecorder: BodyObserver {
+    let stream: ResponseStream
+    let exchange: RecordedExchange
+    let headMetrics: RawResponse.Metrics
 
-    init(_ stream: ResponseStream, _ exchange: RecordedExchange, _ metrics: RawResponse.Metrics) {
-        self.stream = stream
-        self.exchange = exchange
-        headMetrics = metrics
-    }
+    func receive(_ chunk: Data) { exchange.append(chunk) }
 
-    deinit {
-        // A body that is not read to its end is recorded too; after the end, this has no effect.
-        exchange.abandon(stream.metrics ?? headMetrics, length: stream.length)
-    }
-
-    func next() async throws(RequestError) -> Data? {
-        do throws(RequestError) {
-            if let chunk = try await stream.next() {
-                exchange.append(chunk)
-                return chunk
-            }
-        } catch {
-            exchange.fail(error)
-            throw error
+    func end(_ end: BodyEnd) {
+        let metrics = stream.metrics ?? headMetrics
+        switch end {
+        case .complete: exchange.end(metrics)
+        case .failed(let error): exchange.fail(error)
+        case .released: exchange.abandon(metrics, length: stream.length)
         }
-        exchange.end(stream.metrics ?? headMetrics)
-        return nil
     }
-
-    var trailers: Header { stream.trailers }
-    var metrics: RawResponse.Metrics? { stream.metrics }
 }

@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
 import Testing
@@ -78,5 +78,46 @@ struct HeldPermitTests {
         let request = try request()
         #expect(try await executor.execute(request).status == 503)
         #expect(try #require(request.deadline) > .now && mock.recordedCount == 1)
+    }
+
+    /// A server whose responses have a body that ends when the test says so.
+    private final class OpenBody: RequestExecutor, ResponseBody.Source {
+        private let reader = Lock<CheckedContinuation<Data?, Never>?>(nil)
+
+        var isBeingRead: Bool { reader.withLock { $0 != nil } }
+
+        func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+            RawResponse(
+                head: ResponseHead(status: 200, target: request.target), body: .stream(ResponseStream(self)))
+        }
+
+        func next() async throws(RequestError) -> Data? {
+            if isBeingRead { throw RequestError(.other, detail: "concurrent reads") }
+            return await withCheckedContinuation { reader in self.reader.withLock { $0 = reader } }
+        }
+
+        func end() { reader.withLock { $0.take() }?.resume(returning: nil) }
+
+        var trailers: Header { .empty }
+    }
+
+    @Test("a second reader of a body fails, and the permit is used until the first one has ended")
+    func twoReaders() async throws {
+        let server = OpenBody()
+        let executor = server.limitingConcurrency(to: 1)
+        guard case .stream(let stream) = try await executor.execute(request()).body else {
+            Issue.record("no stream")
+            return
+        }
+        let reader = Task { try await stream.next() }
+        while !server.isBeingRead { await Task.yield() }
+        await #expect(throws: RequestError.self) { try await stream.next() }
+        var request = try request()
+        request.deadline = .now + .milliseconds(1)
+        let error = await #expect(throws: RequestError.self) { try await executor.execute(request) }
+        #expect(error?.reason == .timedOut(.total))
+        server.end()
+        #expect(try await reader.value == nil)
+        #expect(try await status(executor) == 200)
     }
 }
