@@ -166,10 +166,10 @@ extension Request {
     /// Returns this request with `duration` as its first-byte limit and its limit between bytes.
     @inlinable
     public consuming func timeout(after duration: Duration) -> Self {
-        var timeouts = parts.timeouts
+        var timeouts = parts.settings.timeouts
         timeouts.firstByte = duration
         timeouts.betweenBytes = duration
-        parts.timeouts = timeouts
+        parts.settings.timeouts = timeouts
         return self
     }
 
@@ -178,14 +178,14 @@ extension Request {
     /// Infinity, NaN and values of a magnitude of 1e15 or more mean no limit.
     @inlinable
     public consuming func timeout(after seconds: Double) -> Self {
-        parts.timeouts = parts.timeouts.with(interval: seconds)
+        parts.settings.timeouts = parts.settings.timeouts.with(interval: seconds)
         return self
     }
 
     /// Returns this request with its time limits replaced by `timeouts`.
     @inlinable
     public consuming func with(timeouts: Timeouts) -> Self {
-        parts.timeouts = timeouts
+        parts.settings.timeouts = timeouts
         return self
     }
 
@@ -199,28 +199,28 @@ extension Request {
     /// Returns this request with its responses validated by `validator`.
     @inlinable
     public consuming func validating(_ validator: ResponseValidator) -> Self {
-        parts.validator = validator
+        parts.settings.validator = validator
         return self
     }
 
     /// Returns this request with its redirect policy replaced by `policy`.
     @inlinable
     public consuming func with(redirectPolicy policy: RedirectPolicy) -> Self {
-        parts.redirectPolicy = policy
+        parts.settings.redirectPolicy = policy
         return self
     }
 
     /// Returns this request with its attribute `key` set to `value`; nil removes the attribute.
     @inlinable
     public consuming func setting<Key: RequestAttributes.Key>(attribute key: Key.Type, to value: Key.Value?) -> Self {
-        parts.attributes[key] = value
+        parts.settings.attributes[key] = value
         return self
     }
 
     /// Returns this request with its progress reported to `observer`, at most every 64 KiB or 50 ms.
     @inlinable
     public consuming func onProgress(_ observer: @escaping @Sendable (TransferProgress) -> Void) -> Self {
-        parts.progressHandler = observer
+        parts.settings.progressHandler = observer
         return self
     }
 }

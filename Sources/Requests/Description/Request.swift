@@ -96,8 +96,8 @@ extension Request {
 
     /// The time limits of the exchange.
     public var timeouts: Timeouts {
-        @inlinable get { parts.timeouts }
-        @inlinable set { parts.timeouts = newValue }
+        @inlinable get { parts.settings.timeouts }
+        @inlinable set { parts.settings.timeouts = newValue }
     }
 
     /// The longer of the limits for the first byte and between bytes in seconds, infinite if either has none.
@@ -122,26 +122,26 @@ extension Request {
 
     /// The validator that accepts or rejects the response.
     public var validator: ResponseValidator {
-        @inlinable get { parts.validator }
-        @inlinable set { parts.validator = newValue }
+        @inlinable get { parts.settings.validator }
+        @inlinable set { parts.settings.validator = newValue }
     }
 
     /// The rules for following redirects.
     public var redirectPolicy: RedirectPolicy {
-        @inlinable get { parts.redirectPolicy }
-        @inlinable set { parts.redirectPolicy = newValue }
+        @inlinable get { parts.settings.redirectPolicy }
+        @inlinable set { parts.settings.redirectPolicy = newValue }
     }
 
     /// Values for middleware and executors.
     public var attributes: RequestAttributes {
-        @inlinable get { parts.attributes }
-        @inlinable set { parts.attributes = newValue }
+        @inlinable get { parts.settings.attributes }
+        @inlinable set { parts.settings.attributes = newValue }
     }
 
     /// A function that receives the progress of the exchange.
     public var progressHandler: (@Sendable (TransferProgress) -> Void)? {
-        @inlinable get { parts.progressHandler }
-        @inlinable set { parts.progressHandler = newValue }
+        @inlinable get { parts.settings.progressHandler }
+        @inlinable set { parts.settings.progressHandler = newValue }
     }
 }
 

@@ -29,7 +29,7 @@ extension RequestParts {
         _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
         if hasTypedEndpoint { prepared.typedEndpoint = typedEndpoint }
-        let defaults = settings.isDefault ? nil : attributes[EnvironmentDefaults.self]
+        let defaults = settings.isDefault ? nil : settings.attributes[EnvironmentDefaults.self]
         // A request without a body has no Content-Type. If neither parameters nor defaults can add one, as for nearly
         // every request, it is removed in the same search as the fields of the executor.
         let isBodiless = bodyProvider.isNone && parameters == nil && defaults == nil

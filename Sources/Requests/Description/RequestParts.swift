@@ -14,7 +14,7 @@ struct RequestParts: Sendable {
     /// The number of query items that precede the parameters in the query, because they were added first; nil for all.
     private(set) var itemsBeforeParameters: Int?
     @usableFromInline var cachePolicy: PreparedRequest.CachePolicy
-    var settings = RequestSettings()
+    @usableFromInline var settings = RequestSettings()
     /// The endpoint from which a client made the request.
     @usableFromInline var typedEndpoint: (any Sendable)? {
         didSet { hasTypedEndpoint = true }
@@ -100,30 +100,5 @@ extension RequestParts {
         queryItems = .empty
         parameterSets.insert(set, at: 0)
         itemsBeforeParameters = 0
-    }
-
-    @usableFromInline var timeouts: Timeouts {
-        get { settings.timeouts }
-        set { settings.timeouts = newValue }
-    }
-
-    @usableFromInline var validator: ResponseValidator {
-        get { settings.validator }
-        set { settings.validator = newValue }
-    }
-
-    @usableFromInline var redirectPolicy: RedirectPolicy {
-        get { settings.redirectPolicy }
-        set { settings.redirectPolicy = newValue }
-    }
-
-    @usableFromInline var attributes: RequestAttributes {
-        get { settings.attributes }
-        set { settings.attributes = newValue }
-    }
-
-    @usableFromInline var progressHandler: (@Sendable (TransferProgress) -> Void)? {
-        get { settings.progressHandler }
-        set { settings.progressHandler = newValue }
     }
 }

@@ -2,6 +2,7 @@
 ///
 /// They are one reference, which is nil for most requests; the others share it with the requests prepared from them
 /// (decision 0015).
+@usableFromInline
 struct RequestSettings: Sendable {
     struct Values: Sendable {
         var timeouts = Timeouts.standard
@@ -48,27 +49,27 @@ struct RequestSettings: Sendable {
         set { values.form = newValue }
     }
 
-    var timeouts: Timeouts {
+    @usableFromInline var timeouts: Timeouts {
         get { box?.values.timeouts ?? .standard }
         set { values.timeouts = newValue }
     }
 
-    var validator: ResponseValidator {
+    @usableFromInline var validator: ResponseValidator {
         get { box?.values.validator ?? .standard }
         set { values.validator = newValue }
     }
 
-    var redirectPolicy: RedirectPolicy {
+    @usableFromInline var redirectPolicy: RedirectPolicy {
         get { box?.values.redirectPolicy ?? .standard }
         set { values.redirectPolicy = newValue }
     }
 
-    var attributes: RequestAttributes {
+    @usableFromInline var attributes: RequestAttributes {
         get { box?.values.attributes ?? RequestAttributes() }
         set { values.attributes = newValue }
     }
 
-    var progressHandler: (@Sendable (TransferProgress) -> Void)? {
+    @usableFromInline var progressHandler: (@Sendable (TransferProgress) -> Void)? {
         get { box?.values.progressHandler }
         set { values.progressHandler = newValue }
     }
