@@ -14,7 +14,6 @@ public struct TargetURI: Sendable {
         let zone: String?
         let port: Int?
         let authority: String
-        let versionAndHost: String
         let origin: OriginKey
         let isHTTP: Bool
         let isHTTPS: Bool
@@ -26,7 +25,6 @@ public struct TargetURI: Sendable {
             self.zone = zone
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
             authority = self.port.map { "\(host):\($0)" } ?? host
-            versionAndHost = " HTTP/1.1\r\nHost: \(authority)\r\n"
             origin = OriginKey("\(scheme)://\(authority)")
             isHTTP = scheme == "http"
             isHTTPS = scheme == "https"
@@ -137,9 +135,6 @@ public struct TargetURI: Sendable {
 
     /// The value of the Host field: the host, and the port unless it is the default (RFC 9110 §7.2).
     public var authority: String { parts.server.authority }
-
-    /// The end of a request line and the line of the Host field, formatted once for each server.
-    var versionAndHost: String { parts.server.versionAndHost }
 
     /// The request target in origin-form: the path and the query (RFC 9112 §3.2.1).
     public var requestTarget: String { parts.requestTarget }
