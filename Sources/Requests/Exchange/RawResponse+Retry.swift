@@ -61,11 +61,3 @@ extension RawResponse.Metrics.Retry.Cause: CustomStringConvertible {
         }
     }
 }
-
-extension RawResponse {
-    /// Reads a short streamed body to its end, so that its connection can carry the repetition of the request.
-    package func skipShortBody() async {
-        guard case .stream(let stream) = body, let length = stream.length, length <= 16 << 10 else { return }
-        _ = try? await stream.collect(limit: 16 << 10)
-    }
-}

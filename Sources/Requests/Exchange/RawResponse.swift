@@ -207,6 +207,14 @@ public struct RawResponse: Sendable {
     }
 }
 
+extension RawResponse {
+    /// Reads a short streamed body to its end, so that its connection can carry the repetition of the request.
+    package func skipShortBody() async {
+        guard case .stream(let stream) = body, let length = stream.length, length <= 16 << 10 else { return }
+        _ = try? await stream.collect(limit: 16 << 10)
+    }
+}
+
 extension RawResponse.Metrics {
     /// The times of the stages of an exchange, half as large as optional durations.
     package struct Stamps: Hashable, Sendable {
