@@ -60,7 +60,7 @@ let libraries = [
     target("RequestsSocket", ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsURLSession", ["Requests", "RequestsFoundation", "RequestsPOSIX"]),
     target("RequestsXML", ["Requests"]),
-    target("RequestsTestServer", ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
+    target("RequestsTestServer", ["CRequestsTest", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsConformance", ["Requests", "RequestsMock", "RequestsTestServer"]),
 ]
 
@@ -73,6 +73,7 @@ let foundations: [Target] = [
     target("RequestsTLS", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
     .systemLibrary(name: "CRequestsClock"),
     .systemLibrary(name: "CRequestsPOSIX"),
+    .systemLibrary(name: "CRequestsTest"),
 ]
 
 // MARK: Programs of this repository
@@ -111,13 +112,14 @@ let fixtures = [
     program("requests-readme-program", ["RequestsSocket"], at: "Tests/Fixtures/ReadmeProgram"),
     program("requests-socket-only", ["RequestsSocket"], at: "Tests/Fixtures/SocketOnly"),
     program(
-        "requests-tls-exit", ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS"],
+        "requests-tls-exit",
+        ["CRequestsPOSIX", "CRequestsTest", "Requests", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer"],
         at: "Tests/Fixtures/TLSExit"),
     support("Adaptors", ["PackageStandIns", "RequestsMiddleware"], at: "Tests/Fixtures/Adaptors"),
     support("PackageStandIns", ["Requests"], at: "Tests/Fixtures/PackageStandIns"),
     support("ManyEndpoints", ["Requests"], at: "Tests/Fixtures/ManyEndpoints"),
     support("TestCorpora", ["Requests"]),
-    support("TestSupport", ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS"]),
+    support("TestSupport", ["CRequestsPOSIX", "CRequestsTest", "Requests", "RequestsPOSIX", "RequestsTLS"]),
 ]
 
 let testTargets = [
@@ -137,20 +139,23 @@ let testTargets = [
     tests(
         "RequestsMiddlewareTests",
         [
-            "Adaptors", "CRequestsPOSIX", "PackageStandIns", "RequestsFoundation", "RequestsMiddleware", "RequestsMock",
-            "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora",
+            "Adaptors", "CRequestsPOSIX", "CRequestsTest", "PackageStandIns", "RequestsFoundation",
+            "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
+            "RequestsURLSession", "TestCorpora",
         ]),
     tests("RequestsMockTests", ["RequestsMock", "RequestsPOSIX"], exclude: ["feeds.txt"]),
-    tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX"]),
+    tests("RequestsPOSIXTests", ["CRequestsPOSIX", "CRequestsTest", "RequestsPOSIX"]),
     tests(
         "RequestsSocketTests",
         [
-            "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX",
-            "RequestsTLS", "RequestsTestServer", "TestCorpora",
+            "CRequestsPOSIX", "CRequestsTest", "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsHTTP1",
+            "RequestsPOSIX", "RequestsTLS", "RequestsTestServer", "TestCorpora",
         ]),
     tests(
         "RequestsTLSTests",
-        ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "requests-tls-exit"]),
+        [
+            "CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer", "requests-tls-exit",
+        ]),
     tests(
         "RequestsTestServerTests",
         ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),

@@ -14,7 +14,7 @@ package struct TLSError: Error, Sendable {
     /// OpenSSL's number of the reason why a certificate was refused, if it is none of the usual ones.
     package let verificationCode: Int32?
 
-    init(
+    package init(
         _ problem: Problem, _ detail: String, _ negotiation: TLSConfiguration.Negotiation? = nil,
         verificationCode: Int32? = nil
     ) {

@@ -17,7 +17,7 @@ package final class TLSLibrary: Sendable {
         SystemLibrary(name: "libssl", files: ["libssl.so.3", "libssl.so.1.1"], packages: packages))
 
     /// The packages with libssl, as a phrase.
-    static let packages = "libssl3 (Debian, Ubuntu, Alpine) or openssl-libs (Fedora, RHEL, Amazon Linux)"
+    package static let packages = "libssl3 (Debian, Ubuntu, Alpine) or openssl-libs (Fedora, RHEL, Amazon Linux)"
 
     private let library: SystemLibrary
     private let cryptoFile: String?

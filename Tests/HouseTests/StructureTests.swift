@@ -16,7 +16,7 @@ struct StructureTests {
         "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization"],
         "RequestsTLS": ["CRequestsPOSIX", "Requests", "RequestsPOSIX"],
         "RequestsTestServer": [
-            "Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization",
+            "CRequestsTest", "Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization",
         ],
         "RequestsConformance": [
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",

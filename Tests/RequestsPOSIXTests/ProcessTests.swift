@@ -1,4 +1,5 @@
 #if os(Linux)
+import CRequestsTest
 import Requests
 import CRequestsPOSIX
 import RequestsPOSIX

@@ -1,5 +1,6 @@
 #if os(Linux)
 import CRequestsPOSIX
+import CRequestsTest
 import RequestsPOSIX
 import RequestsSocket
 import Testing

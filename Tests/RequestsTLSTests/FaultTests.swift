@@ -2,6 +2,7 @@ import CRequestsPOSIX
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import RequestsTestServer
 import Testing
 
 @Suite("TLS: faults of the transport", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))

@@ -1,5 +1,6 @@
 import Requests
 import RequestsTLS
+import RequestsTestServer
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import CRequestsPOSIX
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import RequestsTestServer
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Requests
 import RequestsTLS
+import RequestsTestServer
 import Testing
 
 @Suite("TLS: secrets", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))

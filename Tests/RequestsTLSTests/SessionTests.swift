@@ -1,6 +1,7 @@
 import CRequestsPOSIX
 import Requests
 import RequestsTLS
+import RequestsTestServer
 import Synchronization
 import TestSupport
 import Testing

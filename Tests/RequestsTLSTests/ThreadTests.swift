@@ -1,6 +1,7 @@
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import RequestsTestServer
 import Testing
 
 @Suite("TLS: threads", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))

@@ -1,6 +1,7 @@
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import RequestsTestServer
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import RequestsConformance
 import RequestsPOSIX
 import RequestsTLS
+import RequestsTestServer
 import TestCorpora
 import TestSupport
 import Testing

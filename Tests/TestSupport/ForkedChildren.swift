@@ -1,5 +1,6 @@
 #if os(Linux)
 import CRequestsPOSIX
+import CRequestsTest
 import Foundation
 
 /// The forked children of a test, each with the forking thread as its only thread.

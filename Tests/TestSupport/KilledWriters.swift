@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import CRequestsTest
 import Foundation
 
 /// The processes that are killed while they write a file.

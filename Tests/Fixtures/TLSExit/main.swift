@@ -2,9 +2,11 @@
 // status is 0 unless a signal ends it.
 // With a path as an argument, the libcurl there initializes OpenSSL first, which registers OpenSSL's exit handler.
 import CRequestsPOSIX
+import CRequestsTest
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import RequestsTestServer
 import Synchronization
 
 /// The number of connections so far.

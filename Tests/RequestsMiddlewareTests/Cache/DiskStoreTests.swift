@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import CRequestsTest
 import Foundation
 import Requests
 import RequestsMiddleware

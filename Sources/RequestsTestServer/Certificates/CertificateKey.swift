@@ -1,6 +1,7 @@
-import CRequestsPOSIX
+import CRequestsTest
 @_spi(Lock) package import Requests
 import RequestsPOSIX
+package import RequestsTLS
 
 /// A private key that was made for a test.
 package final class CertificateKey: Sendable {

@@ -1,10 +1,13 @@
 // The functions of OpenSSL's libcrypto (3, or 1.1.1) that make keys and signatures, for the certificates of tests. They
 // are a table of their own: no connection needs them.
 
-#ifndef REQUESTS_POSIX_CERTIFICATES_H
-#define REQUESTS_POSIX_CERTIFICATES_H
+#ifndef REQUESTS_TEST_CERTIFICATES_H
+#define REQUESTS_TEST_CERTIFICATES_H
 
-#include "crypto.h"
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /// The functions, as F(result, name, parameters).
 #define RP_SIGNING_FUNCTIONS(F) \
@@ -41,10 +44,14 @@ typedef struct {
 } rp_signing;
 
 #define RP_SIGNING_FIND(result, name, parameters) \
-    if (!rp_find(library, #name, &signing->name)) return #name;
+    found = dlsym(library, #name); \
+    if (found == NULL) return #name; \
+    memcpy(&signing->name, &found, sizeof found);
 
 /// Fills the table, and returns the name of the first function that the library lacks; NULL if it has all of them.
 static inline const char *rp_signing_resolve(void *library, rp_signing *signing) {
+    // Copied, because C does not convert an object pointer to a function pointer.
+    void *found;
     RP_SIGNING_FUNCTIONS(RP_SIGNING_FIND)
     return NULL;
 }

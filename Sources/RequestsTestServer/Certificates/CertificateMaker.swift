@@ -1,4 +1,5 @@
 package import Requests
+package import RequestsTLS
 
 /// A certificate that was made for a test, with its key.
 ///
