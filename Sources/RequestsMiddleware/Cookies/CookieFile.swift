@@ -1,22 +1,14 @@
-internal import RequestsPOSIX
-
+/// The cookies of a store in a file.
 struct CookieFile: Sendable {
-    let path: String
+    let file: LockedFile
 
-    /// The maximum size of the file in bytes, which is more than 3,000 cookies of the largest size need.
-    private let limit: Int
-    /// The time to wait for the lock, which others have only for a moment.
-    private static let lockTimeout = Duration.seconds(10)
-
+    /// Creates the file at `path`; the limit in bytes is more than 3,000 cookies of the largest size need.
     init(_ path: String, limit: Int = 64 << 20) {
-        self.path = path
-        self.limit = limit
+        file = LockedFile(path: path, limit: limit)
     }
 
     private struct Content: Codable {
-        static let currentVersion = 1
-
-        var version = currentVersion
+        var version = 1
         var cookies: [Entry]
     }
 
@@ -34,88 +26,21 @@ struct CookieFile: Sendable {
         var created: Double
         var lastUsed: Double
     }
-}
 
-extension CookieFile {
     /// Returns the cookies of the file; nil if there is none.
-    func read() throws(CookieStore.Failure) -> [CookieJar.StoredCookie]? {
-        guard let bytes = try attempt({ () throws(FileError) in try PrivateFile.contents(of: path, limit: limit) })
-        else { return nil }
-        let data = Data(bytes)
-        // The version is read first, because another version has other members.
-        guard let version = (try? JSONDecoder().decode(Version.self, from: data))?.version else {
-            throw failure("it is not a cookie store")
-        }
-        guard version == Content.currentVersion else { throw failure("unknown version \(version)") }
-        // The error of the decoder could quote a cookie.
-        guard let content = try? JSONDecoder().decode(Content.self, from: data) else {
-            throw failure("it is malformed")
-        }
+    func read() throws(LockedFile.Problem) -> [CookieJar.StoredCookie]? {
+        guard let content = try file.read("cookie store", as: Content.self) else { return nil }
         var cookies: [CookieJar.StoredCookie] = []
         for entry in content.cookies {
-            guard let cookie = CookieJar.StoredCookie(entry) else { throw failure("it is malformed") }
+            guard let cookie = CookieJar.StoredCookie(entry) else { throw file.problem("it is malformed") }
             cookies.append(cookie)
         }
         return cookies
     }
 
-    private struct Version: Decodable {
-        var version: Int
-    }
-
     /// Replaces the file.
-    func write(_ cookies: [CookieJar.StoredCookie]) throws(CookieStore.Failure) {
-        let content = Content(cookies: cookies.compactMap(Entry.init))
-        guard let data = try? BodyProvider.makeDeterministicEncoder().encode(content) else {
-            throw failure("the cookies cannot be encoded")
-        }
-        // A larger file could not be read again.
-        guard data.count <= limit else {
-            throw failure(
-                "they need more than \(ErrorText.bytes(limit)), the limit of a file; "
-                    + "remove some, or lower the limits of the jar")
-        }
-        try attempt { () throws(FileError) in try PrivateFile.replace(path, with: Array(data)) }
-    }
-
-    /// Waits for the lock of the file, and returns it.
-    func lock() async throws(CookieStore.Failure) -> PartialFile {
-        let end = Deadline.after(Self.lockTimeout)
-        while true {
-            if let lock = try lockNow(isLast: end.hasPassed) { return lock }
-            do throws(RequestError) {
-                try await CallingThread.sleep(until: .after(.milliseconds(5)))
-            } catch {
-                throw failure("cancelled while waiting for its lock")
-            }
-        }
-    }
-
-    /// Returns the lock of the file; nil if another process or task has it, unless this is the last attempt.
-    func lockNow(isLast: Bool) throws(CookieStore.Failure) -> PartialFile? {
-        try attempt { () throws(FileError) in
-            // Without a file name, the lock would be the file `.lock` in the folder.
-            guard !path.isEmpty, !path.hasByteSuffix("/") else { throw .invalidPath }
-            do throws(FileError) {
-                return try PartialFile.open("\(path).lock", creating: true)
-            } catch .locked(_) where !isLast {
-                return nil
-            }
-        }
-    }
-
-    private func failure(_ problem: String) -> CookieStore.Failure {
-        CookieStore.Failure(description: "could not use the cookies in \(ErrorText.quoted(path)): \(problem)")
-    }
-
-    private func attempt<Result>(
-        _ operation: () throws(FileError) -> Result
-    ) throws(CookieStore.Failure) -> Result {
-        do throws(FileError) {
-            return try operation()
-        } catch {
-            throw CookieStore.Failure(description: "could not use the stored cookies: \(error)")
-        }
+    func write(_ cookies: [CookieJar.StoredCookie]) throws(LockedFile.Problem) {
+        try file.write(Content(cookies: cookies.compactMap(Entry.init)))
     }
 }
 

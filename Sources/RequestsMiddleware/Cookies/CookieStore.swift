@@ -66,7 +66,11 @@ public final class CookieStore: CookieProviding, CookieStoring {
         let file = CookieFile(path)
         var jar = jar
         _ = jar.takeChanges()
-        if let stored = try file.read() { jar.merge(stored, besides: jar.takeChanges(), at: now()) }
+        do throws(LockedFile.Problem) {
+            if let stored = try file.read() { jar.merge(stored, besides: jar.takeChanges(), at: now()) }
+        } catch {
+            throw Failure(error)
+        }
         _ = jar.takeChanges()
         state = Lock(State(jar: jar))
         self.now = now
@@ -79,6 +83,10 @@ public final class CookieStore: CookieProviding, CookieStoring {
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The path and the reason, without cookies.
         public let description: String
+
+        init(_ problem: LockedFile.Problem) {
+            description = "could not use the stored cookies: \(problem)"
+        }
     }
 
     /// Returns the cookies of a request to `target`, and records their use.
@@ -159,19 +167,28 @@ extension CookieStore {
     ///   task is cancelled while it waits for it.
     public func save() async throws(Failure) {
         guard let file else { return }
-        let lock = try await file.lock()
-        defer { withExtendedLifetime(lock) {} }
-        try save(to: file)
+        do throws(LockedFile.Problem) {
+            let lock = try await file.file.lock()
+            defer { withExtendedLifetime(lock) {} }
+            try save(to: file)
+        } catch {
+            throw Failure(error)
+        }
     }
 
     /// Saves once with the lock of the file, which must be free.
     package func saveNow() throws(Failure) {
-        guard let file, let lock = try file.lockNow(isLast: true) else { return }
-        defer { withExtendedLifetime(lock) {} }
-        try save(to: file)
+        guard let file else { return }
+        do throws(LockedFile.Problem) {
+            let lock = try file.file.lockNow()
+            defer { withExtendedLifetime(lock) {} }
+            try save(to: file)
+        } catch {
+            throw Failure(error)
+        }
     }
 
-    private func save(to file: CookieFile) throws(Failure) {
+    private func save(to file: CookieFile) throws(LockedFile.Problem) {
         let stored = try file.read()
         let now = now()
         let (cookies, changes) = state.withLock { state in
@@ -182,7 +199,7 @@ extension CookieStore {
             return (state.jar.cookies.filter { $0.expires != nil }, changes)
         }
         guard cookies != stored ?? [] else { return }
-        do throws(Failure) {
+        do throws(LockedFile.Problem) {
             try file.write(cookies)
         } catch {
             state.withLock { $0.jar.restoreChanges(changes) }
@@ -194,7 +211,7 @@ extension CookieStore {
 extension CookieStore: CustomStringConvertible, CustomReflectable {
     /// The path of the store, or that it is in memory, without the cookies.
     public var description: String {
-        file.map { "cookie store at \(ErrorText.quoted($0.path))" } ?? "cookie store in memory"
+        file.map { "cookie store at \(ErrorText.quoted($0.file.path))" } ?? "cookie store in memory"
     }
 
     /// The mirror that `dump` prints: the path.

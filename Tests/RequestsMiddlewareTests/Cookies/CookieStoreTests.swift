@@ -192,7 +192,7 @@ struct CookieStoreTests {
         jar.store(head, at: Self.now)
         let cookies = jar.cookies
         let file = CookieFile(folder.path(of: "large"), limit: 400)
-        #expect(throws: CookieStore.Failure.self) { try file.write(cookies) }
+        #expect(throws: LockedFile.Problem.self) { try file.write(cookies) }
         #expect(try file.read() == nil)
         let larger = CookieFile(folder.path(of: "large"), limit: 4_000)
         try larger.write(cookies)

@@ -1,4 +1,3 @@
-@_spi(Lock) internal import Requests
 internal import RequestsPOSIX
 
 extension OAuthCredential {
@@ -21,10 +20,7 @@ extension OAuthCredential {
         /// The path of the file.
         public let path: String
 
-        /// The maximum size of the file in bytes.
-        private static let limit = 1 << 20
-        /// The time to wait for the lock, which others have only for a moment.
-        private static let lockTimeout = Duration.seconds(10)
+        private var file: LockedFile { LockedFile(path: path, limit: 1 << 20) }
 
         /// Creates a store at `path`, which need not exist.
         public init(path: String) {
@@ -35,7 +31,11 @@ extension OAuthCredential {
         ///
         /// - Throws: ``CredentialError/storeFailed(_:)`` with the path and the reason.
         public func load() async throws(CredentialError) -> OAuthCredential? {
-            try attempt { () throws in try read()?.credential }
+            do throws(LockedFile.Problem) {
+                return try read()?.credential
+            } catch {
+                throw .storeFailed("\(error)")
+            }
         }
 
         /// Replaces the stored credential by the result of `change`, and returns it.
@@ -45,19 +45,12 @@ extension OAuthCredential {
         public func update(
             _ change: @Sendable (OAuthCredential?) -> OAuthCredential?
         ) async throws(CredentialError) -> OAuthCredential? {
-            let end = Deadline.after(Self.lockTimeout)
-            while true {
-                if let lock = try attempt({ () throws -> PartialFile? in
-                    try self.lock(isLast: end.hasPassed)
-                }) {
-                    defer { withExtendedLifetime(lock) {} }
-                    return try attempt { () throws in try replace(change) }
-                }
-                do throws(RequestError) {
-                    try await CallingThread.sleep(until: .after(.milliseconds(5)))
-                } catch {
-                    throw .storeFailed("\(ErrorText.quoted(path)): cancelled while waiting for its lock")
-                }
+            do throws(LockedFile.Problem) {
+                let lock = try await file.lock()
+                defer { withExtendedLifetime(lock) {} }
+                return try replace(change)
+            } catch {
+                throw .storeFailed("\(error)")
             }
         }
 
@@ -67,74 +60,38 @@ extension OAuthCredential {
         package func updateNow(
             _ change: (OAuthCredential?) -> OAuthCredential?
         ) throws(CredentialError) -> OAuthCredential? {
-            let lock = try attempt { () throws -> PartialFile? in try self.lock(isLast: true) }
-            defer { withExtendedLifetime(lock) {} }
-            return try attempt { () throws in try replace(change) }
+            do throws(LockedFile.Problem) {
+                let lock = try file.lockNow()
+                defer { withExtendedLifetime(lock) {} }
+                return try replace(change)
+            } catch {
+                throw .storeFailed("\(error)")
+            }
         }
     }
 }
 
 extension OAuthCredential.FileStore {
     private struct Content: Codable {
-        static let currentVersion = 1
-
-        var version = currentVersion
+        var version = 1
         /// The number of changes, which shows a reader of the file which of two contents is newer.
         var revision = 0
         var credential: OAuthCredential?
     }
 
-    /// Returns the lock of the file; nil if another process or task has it, unless this is the last attempt.
-    private func lock(isLast: Bool) throws(FileError) -> PartialFile? {
-        // Without a file name, the lock would be the file `.lock` in the folder.
-        guard !path.isEmpty, !path.hasByteSuffix("/") else { throw .invalidPath }
-        do throws(FileError) {
-            return try PartialFile.open("\(path).lock", creating: true)
-        } catch .locked(_) where !isLast {
-            return nil
-        }
+    private func read() throws(LockedFile.Problem) -> Content? {
+        try file.read("credential store", as: Content.self)
     }
 
-    private func read() throws -> Content? {
-        guard let bytes = try PrivateFile.contents(of: path, limit: Self.limit) else { return nil }
-        let data = Data(bytes)
-        // The version is read first, because another version has other members.
-        guard let json = try? JSONValue(parsing: data), let version = json["version"]?.int else {
-            throw StoreProblem("it is not a credential store")
-        }
-        guard version == Content.currentVersion else { throw StoreProblem("unknown version \(version)") }
-        do {
-            return try JSONDecoder().decode(Content.self, from: data)
-        } catch {
-            // The error of the decoder could quote a token.
-            throw StoreProblem("it is malformed")
-        }
-    }
-
-    private func replace(_ change: (OAuthCredential?) -> OAuthCredential?) throws -> OAuthCredential? {
+    private func replace(
+        _ change: (OAuthCredential?) -> OAuthCredential?
+    ) throws(LockedFile.Problem) -> OAuthCredential? {
         var content = try read() ?? Content()
         content.credential = change(content.credential)
         // Wraps around instead of ending the process, because the number is read from a file.
         content.revision &+= 1
-        let data = try BodyProvider.makeDeterministicEncoder().encode(content)
-        try PrivateFile.replace(path, with: Array(data))
+        try file.write(content)
         return content.credential
-    }
-
-    /// Returns the result of `operation`, whose errors have no secrets.
-    private func attempt<Result>(_ operation: () throws -> Result) throws(CredentialError) -> Result {
-        do {
-            return try operation()
-        } catch FileError.locked(_) {
-            throw .storeFailed("\(ErrorText.quoted(path)): another process or task has its lock")
-        } catch let error as FileError {
-            throw .storeFailed("\(error)")
-        } catch let error as StoreProblem {
-            throw .storeFailed("\(ErrorText.quoted(path)): \(error.text)")
-        } catch {
-            // The only other error is that of the encoder, for a number that JSON cannot represent.
-            throw .storeFailed("\(ErrorText.quoted(path)): the credential cannot be encoded")
-        }
     }
 }
 
@@ -144,12 +101,4 @@ extension OAuthCredential.FileStore: CustomStringConvertible, CustomReflectable 
 
     /// The mirror that `dump` prints: the path.
     public var customMirror: Mirror { Mirror(self, children: ["path": path]) }
-}
-
-private struct StoreProblem: Error {
-    let text: String
-
-    init(_ text: String) {
-        self.text = text
-    }
 }
