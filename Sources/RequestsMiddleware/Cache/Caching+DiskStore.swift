@@ -28,10 +28,10 @@ extension Caching {
         public let capacity: Int
 
         private let state = Lock(State())
+        private let secret: FolderSecret
         let invalidations = CacheInvalidations()
 
         private struct State: Sendable {
-            var secret: [UInt8]?
             /// The size of all files when they were listed last, plus that of the files written since.
             var size = 0
             /// The bytes written since the files were listed.
@@ -63,6 +63,7 @@ extension Caching {
             self.folder =
                 folder.utf8.count > 1 && folder.hasByteSuffix("/") ? String(folder.droppingLastBytes(1)) : folder
             self.capacity = max(0, capacity)
+            secret = FolderSecret(in: self.folder)
         }
 
         /// The reason why the last operation failed, with the path; nil if none has failed.
@@ -72,7 +73,10 @@ extension Caching {
         public func entry(for key: Key) async -> Entry? { entryNow(for: key) }
 
         /// Replaces the entry for a key; an entry that is larger than the capacity is not stored.
-        public func store(_ entry: Entry, for key: Key) async { storeNow(entry, for: key) }
+        public func store(_ entry: Entry, for key: Key) async {
+            await secret.create()
+            storeNow(entry, for: key)
+        }
 
         /// Removes the entry for a key, if there is one.
         public func removeEntry(for key: Key) async {
@@ -94,7 +98,6 @@ extension Caching.DiskStore {
     /// The first bytes of each file, with the version of the format.
     private static let magic = Array("RQCACHE1".utf8)
     private static let suffix = ".entry"
-    private static let secretLength = 32
     /// The number of files that this store remembers as unusable; beyond it, no file is used.
     private static let maximumUnremovable = 4_096
 
@@ -171,7 +174,7 @@ extension Caching.DiskStore {
                 guard case .system(let cause, _) = error else { return }
                 if cause.isNoSpace { return trim(to: capacity / 2) }
                 guard cause.isNotFound, !isRepeated else { return }
-                state.withLock { $0.secret = nil }
+                secret.forget()
             }
         }
     }
@@ -194,13 +197,13 @@ extension Caching.DiskStore {
         case .response(let response): writer.append(response)
         case .variants(let list): writer.append(list)
         }
-        let secret = state.withLock { $0.secret ?? [] }
+        let secret = secret.known ?? []
         writer.append(writer.bytes.withUnsafeBytes { CacheChecksum.of($0, secret) })
         return writer.bytes
     }
 
     private func entry(in bytes: [UInt8], named name: String) -> Caching.Entry? {
-        let secret = state.withLock { $0.secret ?? [] }
+        let secret = secret.known ?? []
         let start = Self.magic.count + name.utf8.count
         let content: Caching.Entry.Content? = bytes.withUnsafeBytes { buffer in
             guard buffer.count > start + 8 else { return nil }
@@ -260,52 +263,15 @@ extension Caching.DiskStore {
 
     /// Returns the secret key of the folder, from memory or from its file.
     private func secret(creating: Bool) -> [UInt8]? {
-        if let secret = state.withLock({ $0.secret }) { return secret }
-        do throws(FileError) {
-            guard let secret = try creating ? createSecret() : readSecret() else { return nil }
-            let isFirst = state.withLock { state in
-                defer { state.secret = secret }
-                return state.secret == nil
-            }
-            if isFirst { trim(to: capacity) }
-            return secret
+        if let secret = secret.known { return secret }
+        do {
+            guard let found = try secret.load(creating: creating) else { return nil }
+            if found.isFirst { trim(to: capacity) }
+            return found.secret
         } catch {
             record("\(error)")
             return nil
         }
-    }
-
-    private func readSecret() throws(FileError) -> [UInt8]? {
-        let path = path("key")
-        do throws(FileError) {
-            guard let secret = try PrivateFile.contents(of: path, limit: 1 << 10) else { return nil }
-            if secret.count == Self.secretLength { return secret }
-        } catch {
-            if error.concernsNoFile { throw error }
-        }
-        // A key that others can read, or that is damaged, must not be used.
-        PrivateFolder.remove(path)
-        return nil
-    }
-
-    private func createSecret() throws(FileError) -> [UInt8]? {
-        try PrivateFolder.create(folder)
-        if let secret = try readSecret() { return secret }
-        // With the lock, so that two processes do not create different keys.
-        var lock: PartialFile?
-        for _ in 0..<200 where lock == nil {
-            do throws(FileError) {
-                lock = try PartialFile.open(path("key.lock"), creating: true)
-            } catch .locked(_) {
-                DetachedThread.yield()
-            }
-        }
-        defer { withExtendedLifetime(lock) {} }
-        if let secret = try readSecret() { return secret }
-        var generator = SystemRandomNumberGenerator()
-        let secret = (0..<Self.secretLength).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        try PrivateFile.replace(path("key"), with: secret)
-        return secret
     }
 }
 

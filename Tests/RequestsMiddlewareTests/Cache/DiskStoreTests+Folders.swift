@@ -2,6 +2,7 @@ import Foundation
 import Requests
 import RequestsMiddleware
 import RequestsMock
+import RequestsPOSIX
 import TestSupport
 import Testing
 
@@ -15,6 +16,27 @@ extension DiskStoreTests {
         _ = try await cache.send()
         let key = Caching.Key(text: "1:x http://e.com/")
         return (key, try #require(Caching.DiskStore(folder: path).entryNow(for: key)))
+    }
+
+    @Test("a store waits for another process that creates the key of a folder, and never creates a second one")
+    func lockedKey() async throws {
+        let (key, entry) = try await storedEntry()
+        let folder = "\(path)2"
+        #expect(mkdir(folder, 0o700) == 0)
+        var lock = try PartialFile.open("\(folder)/key.lock", creating: true)
+        #expect(lock != nil)
+        let store = Caching.DiskStore(folder: folder)
+        store.storeNow(entry, for: key)
+        #expect(store.lastProblem?.hasSuffix("key”: another process or task has its lock") == true)
+        #expect(!FileManager.default.fileExists(atPath: "\(folder)/key") && store.entryNow(for: key) == nil)
+        let waiting = Task { await store.store(entry, for: key) }
+        for _ in 0..<100 { await Task.yield() }
+        let secret = [UInt8](repeating: 7, count: 32)
+        try PrivateFile.replace("\(folder)/key", with: secret)
+        lock = nil
+        await waiting.value
+        #expect(store.entryNow(for: key) != nil)
+        #expect(try PrivateFile.contents(of: "\(folder)/key", limit: 1_000) == secret)
     }
 
     /// Gives the folder to a user whom its permissions stop, unlike the superuser, and returns the user.
