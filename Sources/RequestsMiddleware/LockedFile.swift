@@ -16,7 +16,6 @@ struct LockedFile: Sendable {
     /// The time to wait for the lock, which others have only for a moment.
     private static let lockTimeout = Duration.seconds(10)
 
-    /// Waits for the lock, and returns it.
     func lock() async throws(Problem) -> PartialFile {
         let end = Deadline.after(Self.lockTimeout)
         while !end.hasPassed {
@@ -80,7 +79,6 @@ struct LockedFile: Sendable {
         try replace(with: Array(data))
     }
 
-    /// Replaces the file by one with `bytes`.
     func replace(with bytes: [UInt8]) throws(Problem) {
         try attempt { () throws(FileError) in try PrivateFile.replace(path, with: bytes) }
     }

@@ -4,9 +4,7 @@
 enum WaitingCall<Value: Sendable>: Sendable {
     /// The call continues with a value of the other call.
     case granted(Value)
-    /// The deadline has passed.
     case timedOut
-    /// The task was cancelled.
     case cancelled
 
     /// The result of the wait, or whether the deadline has passed.

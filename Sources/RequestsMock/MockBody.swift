@@ -201,7 +201,6 @@ final class MockBodySource: ResponseBody.Source {
         finalTrailers = trailers
     }
 
-    /// Makes the bytes arrive at `pace`.
     func set(_ pace: MockResponse.Pace) {
         state.withLock { $0.pace = pace }
     }

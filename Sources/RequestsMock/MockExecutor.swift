@@ -277,13 +277,10 @@ extension MockExecutor {
         }
     }
 
-    /// The recorded requests, each with the number of its stub.
     var entries: [Entry] { record.state.withLock { $0.entries.elements } }
 
-    /// The calls of stubs, oldest first.
     var callRuns: [CallRun] { record.state.withLock { $0.runs } }
 
-    /// Returns the recorded requests to which `stub` responded.
     func requests(of stub: Stub) -> [PreparedRequest] {
         entries.compactMap { $0.stub == stub.number ? $0.request : nil }
     }

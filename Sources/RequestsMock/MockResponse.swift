@@ -156,7 +156,6 @@ extension MockResponse {
         return length
     }
 
-    /// Returns the head of the response to `request`.
     func head(respondingTo request: PreparedRequest) -> ResponseHead {
         ResponseHead(status: status, header: announcingLength().header, target: request.target)
     }

@@ -47,7 +47,6 @@ extension CacheExchange {
         return false
     }
 
-    /// Returns the places where the response to a GET request may be stored.
     func storage(of response: RawResponse) -> Caching.Storage {
         // The check of the response is first, because most responses fail it, and both checks read the directives.
         guard !isPart(response), Caching.Rules.permitsStoring(response.status, response.header, for: conditions) else {

@@ -2,7 +2,6 @@
 final class CacheExchange: Sendable {
     typealias ForwardReason = RawResponse.Metrics.CacheStatus.ForwardReason
 
-    /// A stored response and its key.
     struct Found: Sendable {
         let response: StoredResponse
         let key: Caching.Key
@@ -18,7 +17,6 @@ final class CacheExchange: Sendable {
     /// The key of all responses for the URI.
     let key: Caching.Key
     let conditions: CacheConditions
-    /// The kinds of fields that the request has.
     let fields: CacheFields
     /// The users whose credentials middleware behind the cache adds; empty for the first credentials.
     let caller: String
@@ -33,7 +31,6 @@ final class CacheExchange: Sendable {
         conditions = CacheConditions(policy: request.cachePolicy, header: hasDirectives ? request.header : nil)
     }
 
-    /// Creates the exchange that validates the response of another one.
     private init(validating other: CacheExchange, with request: PreparedRequest) {
         self.request = request
         settings = other.settings
@@ -43,7 +40,6 @@ final class CacheExchange: Sendable {
         fields = other.fields.subtracting([.range, .precondition])
     }
 
-    /// Whether a GET or HEAD request can be handled by a cache.
     var isCacheable: Bool {
         guard !request.hasBody else { return false }
         if case .file = request.delivery { return false }
@@ -90,7 +86,6 @@ final class CacheExchange: Sendable {
         }
     }
 
-    /// Returns the stored response that the request selects.
     func lookup() async -> Lookup {
         guard let entry = await entry(for: key) else { return .missing(.uriMiss) }
         switch entry.content {
@@ -106,7 +101,6 @@ final class CacheExchange: Sendable {
         }
     }
 
-    /// Returns the lookup of the only response for the URI.
     private func only(_ response: StoredResponse) -> Lookup {
         // A response without variants belongs to requests without credentials.
         fields.contains(.credentials) ? .missing(.varyMiss) : .found(Found(response: response, key: key))

@@ -3,7 +3,6 @@
 /// The forwarding of a request by a cache, from its beginning until its response has been handled.
 struct CacheForwarding: Sendable {
     let reason: CacheExchange.ForwardReason
-    /// The stored response that is validated; nil for none.
     let validated: Validated?
     /// The time of the request in seconds since 1970.
     let requestTime: Double

@@ -8,7 +8,6 @@ final class CacheInvalidations: Sendable {
     private struct State: Sendable {
         /// The latest invalidations, the newest last.
         var latest: [Caching.Key] = []
-        /// The number of all invalidations.
         var count = 0
         /// The lists of variants that are being created.
         var lists: [Caching.Key: NewList] = [:]
@@ -28,7 +27,6 @@ final class CacheInvalidations: Sendable {
     /// The maximum number of invalidations that are remembered.
     private static let rememberedCount = 64
 
-    /// The number of invalidations.
     var count: Int { total.load(ordering: .acquiring) }
 
     /// Records that the responses for a URI are invalid, including those that have not arrived yet.

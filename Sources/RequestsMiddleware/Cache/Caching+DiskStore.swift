@@ -125,7 +125,6 @@ extension Caching.DiskStore {
         return nil
     }
 
-    /// Removes the entry for a key, on the calling thread.
     package func removeEntryNow(for key: Caching.Key) {
         if let name = name(for: key, creating: false) {
             remove(name)
@@ -154,7 +153,6 @@ extension Caching.DiskStore {
         }
     }
 
-    /// Replaces the entry for a key, on the calling thread.
     package func storeNow(_ entry: Caching.Entry, for key: Caching.Key) {
         guard !entry.isMemoryOnly, entry.size <= capacity else {
             return removeEntryNow(for: key)

@@ -122,7 +122,6 @@ public struct Caching: Middleware {
         return try await exchange.respond(next)
     }
 
-    /// The number of validations in the background.
     package var activeRevalidations: Int { settings.validations.used }
 
     /// Removes all responses from the store, also those of other caches in it.

@@ -7,18 +7,14 @@ package struct Freshness: Hashable, Sendable {
     /// The number of seconds for which the response is fresh, at least 0.
     package let lifetime: Double
 
-    /// The age of the response when it arrived.
     package let initialAge: Double
 
-    /// The time at which the response arrived.
     package let responseTime: Double
 
-    /// Whether the response must be validated before each use.
     package let mustValidate: Bool
     /// Whether Vary names fields that the cache cannot see, so the response is validated whatever the cache policy is.
     private let needsValidation: Bool
 
-    /// Whether the response must never be used while it is stale.
     package let forbidsStale: Bool
 
     /// Whether the response does not change while it is fresh (RFC 8246).
@@ -100,15 +96,12 @@ package struct Freshness: Hashable, Sendable {
 extension Freshness {
     /// The way in which a cache uses a stored response.
     package enum Use: Hashable, Sendable {
-        /// The cache returns the response.
         case respond
-        /// The cache returns the response and validates it afterwards.
         case respondAndValidate
         /// The cache validates the response first, for this reason of RFC 9211.
         case validate(RawResponse.Metrics.CacheStatus.ForwardReason)
     }
 
-    /// Returns the use of the response for a request with `conditions`.
     package func use(for conditions: CacheConditions, at now: Double) -> Use {
         switch conditions.policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
@@ -181,10 +174,8 @@ package struct CacheConditions: Hashable, Sendable {
         staleIfError = control.number(of: "stale-if-error")
     }
 
-    /// Whether the request must not be sent.
     package var forbidsForwarding: Bool { onlyIfCached || policy == .returnCacheDataDontLoad }
 
-    /// Whether stored responses are not considered.
     package var ignoresStored: Bool { noStore || policy == .reloadIgnoringLocalCacheData }
 }
 

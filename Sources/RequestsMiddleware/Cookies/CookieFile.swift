@@ -1,4 +1,3 @@
-/// The cookies of a store in a file.
 struct CookieFile: Sendable {
     let file: LockedFile
 
@@ -38,7 +37,6 @@ struct CookieFile: Sendable {
         return cookies
     }
 
-    /// Replaces the file.
     func write(_ cookies: [CookieJar.StoredCookie]) throws(LockedFile.Problem) {
         try file.write(Content(cookies: cookies.compactMap(Entry.init)))
     }

@@ -131,10 +131,8 @@ private struct CookiePairs {
 }
 
 extension PreparedRequest {
-    /// Whether the request has the cookies of a store of its own.
     var hasOwnCookies: Bool { attributes[OwnCookies.self] != nil }
 
-    /// Whether the request does without stored cookies.
     var declinesCookies: Bool { options.handlesCookies == false }
 }
 

@@ -144,7 +144,6 @@ extension CookieJar.StoredCookie {
     /// The text in the Cookie field: `name=value`, or the value alone.
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
-    /// Returns whether the cookie has expired at `now`.
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// The name, the domain and the path, which a jar has only once.

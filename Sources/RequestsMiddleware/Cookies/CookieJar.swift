@@ -341,7 +341,6 @@ extension CookieJar {
         }
     }
 
-    /// Whether there are recorded changes.
     var hasChanges: Bool { changes.map { !$0.isEmpty } ?? false }
 
     /// Returns the changes since the last call, and begins a new record.

@@ -13,7 +13,6 @@ struct CookieTable: Sendable {
         /// The slots of the cookies that were used before and after this one; -1 at the ends.
         var previous: Int
         var next: Int
-        /// Whether the slot has no cookie.
         var isFree = false
     }
 
@@ -38,13 +37,11 @@ struct CookieTable: Sendable {
             .map(\.cookie)
     }
 
-    /// Returns the slots of the cookies with the domain `domain`.
     func slots(of domain: String) -> [Int] { domains[ByteText(domain)] ?? [] }
 
     /// The cookie in a slot that is in use.
     subscript(slot: Int) -> Cookie { slots[slot].cookie }
 
-    /// Returns the slot of the cookie with the key; nil if there is none.
     func slot(of key: Cookie.Key) -> Int? { slots(of: key.domain).first { self[$0].key == key } }
 }
 

@@ -1,6 +1,5 @@
 /// The parts of a Set-Cookie value (RFC 6265bis §5.6).
 struct SetCookie {
-    /// The domain that the value names.
     enum Domain {
         /// The value has no domain, or an empty one: the cookie is for the host that sets it.
         case host

@@ -117,7 +117,6 @@ extension Authentication {
 // MARK: Handling rejections
 
 extension Authentication {
-    /// A request that was sent, and its response.
     private struct Exchange {
         let request: PreparedRequest
         let sent: PreparedRequest
@@ -140,7 +139,6 @@ extension Authentication {
             if !earlier.isEmpty { self.response.metrics.retries.insert(contentsOf: earlier, at: 0) }
         }
 
-        /// Whether the request had fields of credentials.
         var hasCredentials: Bool { sent.header != request.header }
 
         /// Releases the body: a streamed one keeps its connection, and the permit of a limit.
@@ -259,7 +257,6 @@ extension HTTPStatus {
     /// because nearly every response has another status.
     fileprivate var isError: Bool { code >= 400 }
 
-    /// Whether the status is 401 or 403.
     fileprivate var isRejection: Bool { code == 401 || code == 403 }
 }
 

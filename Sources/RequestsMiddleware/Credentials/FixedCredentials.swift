@@ -8,7 +8,6 @@
 public final class FixedCredentials: Authenticator {
     private let fields: Header
     let ready: ReadyFields
-    /// The error of credentials that cannot be sent.
     private let problem: RequestError?
     private let kind: String
 

@@ -3,7 +3,6 @@
 /// Each authenticator of a chain has its own, which continue when an authenticator before it sends the request again:
 /// `n` authenticators send a request at most `1 + 3 × n` times.
 struct RejectionRules {
-    /// The rejection to handle.
     enum Rejection: Hashable {
         case unauthorized, forbidden
     }

@@ -24,7 +24,6 @@ public struct ContentCodingError: Error, Hashable, Sendable {
     /// The number of bytes of the encoded data that had been read when the problem was found.
     public let offset: Int
 
-    /// Creates an error of `coding`.
     package init(coding: String, problem: Problem, offset: Int) {
         self.coding = coding
         self.problem = problem

@@ -5,9 +5,7 @@ internal import RequestsPOSIX
 /// They decode one piece at a time and never ahead, so each coding stores one piece. The chain never waits and does not
 /// depend on tasks.
 struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory that it points to
-    /// The result of a decoding step.
     enum Outcome {
-        /// A ``piece`` is available.
         case piece
         /// All bytes have been decoded.
         case needsMore

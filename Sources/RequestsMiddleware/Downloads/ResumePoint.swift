@@ -55,7 +55,6 @@ package struct ResumePoint: Codable, Sendable {
     package static let otherPart = "the part that the server sent does not continue the partial file"
     package static let rangeRefused = "the server refused the range (416)"
 
-    /// The treatment of a response.
     package enum Decision: Hashable, Sendable {
         /// Append the body, which ends before byte `end` of the representation.
         ///

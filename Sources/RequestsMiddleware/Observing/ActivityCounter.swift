@@ -82,7 +82,6 @@ public final class ActivityCounter: Observing.Observer {
         return true
     }
 
-    /// Ends a request that was counted.
     func end() { change(by: -1) }
 
     /// The handler that ends a request, for use with the handlers of other observers.

@@ -32,7 +32,6 @@ struct LogLines {
 
     // MARK: Requests
 
-    /// Returns the lines of a request that begins.
     func begin(_ resendCount: Int) -> [String] {
         guard isTrace else {
             if requests == .url { return [summary] }
@@ -72,7 +71,6 @@ struct LogLines {
         return ["< HTTP \(status)"] + fields(head.header, responseFields).map { "< \($0)" } + ["<"]
     }
 
-    /// Returns the lines of a request that has ended.
     func end(_ report: Observing.Report) -> [String] {
         var lines = isTrace ? connection(report).map { "* \($0)" } : []
         let sizes = sizes(of: report)

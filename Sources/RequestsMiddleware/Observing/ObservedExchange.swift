@@ -36,7 +36,6 @@ final class ObservedExchange: Sendable {
         return request
     }
 
-    /// Reports a failed request.
     func end(_ error: RequestError) {
         guard !handlers.isEmpty else { return }
         var report = report(.failed(error), error.response, nil)

@@ -130,7 +130,6 @@ extension Observing.Semantics {
         return request.knownTemplate.map { "\(method) \($0)" } ?? method
     }
 
-    /// Returns the attributes that a request has at its end.
     func endAttributes(of report: Observing.Report) -> [Observing.Attribute] {
         var attributes: [Observing.Attribute] = []
         if let status = report.response?.status {

@@ -129,7 +129,6 @@ extension Observing {
             }
         }
 
-        /// Whether a function is set.
         var isActive: Bool { hasFunction.load(ordering: .acquiring) }
 
         /// Returns the function for a request, or nil if no function is set.

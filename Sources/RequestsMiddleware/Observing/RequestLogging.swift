@@ -154,7 +154,6 @@ public struct RequestLogging: Observing.Observer {
         return logging
     }
 
-    /// Whether nothing is written.
     var isOff: Bool { requests == .nothing && responses == .nothing }
 
     /// Writes the request, and returns the function that writes its response.

@@ -31,7 +31,6 @@ extension TraceContext {
         /// The values, in order.
         public private(set) var entries: [Entry] = []
 
-        /// The maximum number of entries in a field.
         private static let countLimit = 64
         /// The maximum number of bytes of a field.
         private static let lengthLimit = 8192

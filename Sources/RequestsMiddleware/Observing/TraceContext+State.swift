@@ -11,7 +11,6 @@ extension TraceContext {
             let value: ByteText
         }
 
-        /// The maximum number of entries.
         private static let countLimit = 32
         /// The maximum number of bytes of ``fieldValue``; other services may drop a longer one (§3.3.1.5).
         private static let lengthLimit = 512

@@ -16,7 +16,6 @@ extension Observing {
         private let exchange: ObservedExchange?
         /// The number of attempts of the same request before this one, for a counter.
         private let formerAttempts: Int
-        /// The number of attempts of this request.
         private let attempts = Atomic(0)
         /// The object that counts the attempts in place of a watch with an exchange: tasks that are started within the
         /// call keep it, and would keep the body of the request.
@@ -43,7 +42,6 @@ extension Observing {
         /// Counts an attempt, and returns the number of those before it.
         func nextAttempt() -> Int { attempts.add(1, ordering: .relaxed).oldValue }
 
-        /// Performs `request` with `next`, and reports its end.
         func perform(
             _ request: PreparedRequest, with next: any RequestExecutor
         ) async throws(RequestError) -> RawResponse {
@@ -58,7 +56,6 @@ extension Observing {
             return response
         }
 
-        /// Reports a failed request, and returns the error.
         private func end(_ error: RequestError) -> RequestError {
             counter?.end()
             exchange?.end(error)

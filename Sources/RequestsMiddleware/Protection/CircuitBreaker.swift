@@ -113,7 +113,6 @@ public struct CircuitBreaker: Middleware {
 }
 
 extension BodyEnd {
-    /// The outcome of the request for the circuit of its server.
     fileprivate var outcome: CircuitState.Outcome {
         switch self {
         case .complete: .success
@@ -129,7 +128,6 @@ extension HTTPStatus {
 }
 
 extension RequestError {
-    /// The outcome of the request for the circuit of its server.
     fileprivate var outcome: CircuitState.Outcome { isServerFailure ? .failure : .neutral }
 
     /// Whether the server, or the way to it, failed.
@@ -145,7 +143,6 @@ extension RequestError {
 
 /// The states of a limited number of origins.
 struct OriginTable<State: OriginState>: Sendable {
-    /// The largest number of origins.
     static var limit: Int { 1_024 }
 
     private var states: [TargetURI.OriginKey: State] = [:]

@@ -2,14 +2,12 @@ import Requests
 
 /// The state of the circuit of one origin: closed, open, or half-open with a limited number of probes.
 struct CircuitState: Sendable {
-    /// The result of a request as the circuit counts it.
     enum Outcome: Sendable {
         case success, failure
         /// Neither, such as a cancellation.
         case neutral
     }
 
-    /// The permission to send a request.
     enum Admission: Equatable, Sendable {
         /// The request may be sent; the number belongs to the state in which it was admitted.
         case admitted(UInt64)
@@ -39,7 +37,6 @@ struct CircuitState: Sendable {
 
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 
-    /// Decides about a request.
     mutating func admit(at now: Deadline) -> Admission {
         if case .open(let end) = phase, now >= end { change(to: .halfOpen(running: 0, successes: 0)) }
         switch phase {
@@ -52,7 +49,6 @@ struct CircuitState: Sendable {
         }
     }
 
-    /// Counts the result of a request that was admitted with `number`.
     mutating func record(_ outcome: Outcome, admittedAs number: UInt64, at now: Deadline) {
         guard number == self.number else { return }
         switch (phase, outcome) {

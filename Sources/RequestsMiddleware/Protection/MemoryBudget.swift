@@ -85,7 +85,6 @@ public final class MemoryBudget: Middleware {
         return body
     }
 
-    /// Waits for `count` bytes.
     private func space(_ count: Int, for request: PreparedRequest) async throws(RequestError) -> Shares.Share {
         guard count <= size else { throw exhausted() }
         switch await shares.share(of: count, to: request.originKey, until: request.limit) {

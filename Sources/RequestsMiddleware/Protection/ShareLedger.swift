@@ -14,7 +14,6 @@ struct ShareLedger: Sendable {
 
     let total: Int
     private let perOrigin: Int
-    /// The amount in use.
     private(set) var used = 0
     private var queues: [TargetURI.OriginKey: OriginQueue] = [:]
     /// The calls that wait, each with its origin.

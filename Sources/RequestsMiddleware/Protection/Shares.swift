@@ -23,12 +23,10 @@ final class Shares: Sendable {
 
     private let state: Lock<State>
 
-    /// Creates a quantity; see ``ShareLedger/init(total:perOrigin:)``.
     init(total: Int, perOrigin: Int) {
         state = Lock(State(ledger: ShareLedger(total: total, perOrigin: perOrigin)))
     }
 
-    /// The amount in use.
     var used: Int { state.withLock { $0.ledger.used } }
 
     /// A part of the quantity, until it is released.
@@ -114,7 +112,6 @@ final class Shares: Sendable {
         return continuation
     }
 
-    /// Returns a part that was taken for a call to `origin`.
     private func leave(_ count: Int, of origin: TargetURI.OriginKey) {
         Self.resume(
             state.withLock { state in

@@ -26,7 +26,6 @@ struct TokenBucket: Sendable, OriginState {
         /// The instant at which the request is on time.
         fileprivate let due: Deadline
 
-        /// The time to wait for it.
         var delay: Duration { .nanoseconds(nanoseconds) }
     }
 
@@ -77,7 +76,6 @@ struct TokenBucket: Sendable, OriginState {
         .nanoseconds(max(0, blockedUntil?.nanoseconds(since: now) ?? 0))
     }
 
-    /// Accepts no requests for `delay`.
     mutating func block(for delay: Duration, at now: Deadline) {
         guard delay > .zero else { return }
         blockedUntil = max(blockedUntil ?? now, now.advanced(by: delay))

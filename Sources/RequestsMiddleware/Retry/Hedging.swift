@@ -94,7 +94,6 @@ public struct Hedging: Middleware {
     private typealias Outcome = Result<RawResponse, RequestError>
 
     private enum Event: Sendable {
-        /// The delay has passed.
         case delay
         /// The delay was cancelled, because the first request has ended.
         case cancelledDelay
@@ -152,7 +151,6 @@ extension Result<RawResponse, RequestError> {
         if case .success(let response) = self { response.head.status.code < 500 } else { false }
     }
 
-    /// Whether there is a response with a streamed body.
     fileprivate var isStreamed: Bool {
         if case .success(let response) = self, case .stream = response.body { true } else { false }
     }

@@ -18,7 +18,6 @@
 ///
 /// ``Retrying`` obeys a policy; see the article “Retrying” of Requests.
 public struct RetryPolicy: Sendable {
-    /// A set of failures and the strategy for them.
     struct Rule: Sendable {
         var idempotent: Failures
         var other: Failures
@@ -29,13 +28,10 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// A set of failures.
     enum Failures: Sendable {
         /// Failures in which the request was not sent, and others if `isSent` is true; and responses with `statuses`.
         case network(isSent: Bool, statuses: Set<Int>)
-        /// Responses with these statuses.
         case statuses(Set<Int>)
-        /// All failures.
         case all
 
         func contains(_ failure: Failure) -> Bool {
@@ -49,7 +45,6 @@ public struct RetryPolicy: Sendable {
             }
         }
 
-        /// No failure.
         static var none: Failures { .statuses([]) }
     }
 

@@ -6,7 +6,6 @@ extension Retrying {
         if !isRepetition { budget.recordRequest() }
     }
 
-    /// The end of an attempt.
     enum Attempt {
         /// The last attempt, with the result of the call.
         case last(Result<RawResponse, RequestError>)

@@ -91,7 +91,6 @@ public struct HARRecorder: Middleware {
     }
 }
 
-/// An observer that records the bytes of a streamed body.
 private struct StreamRecorder: BodyObserver {
     let stream: ResponseStream
     let exchange: RecordedExchange

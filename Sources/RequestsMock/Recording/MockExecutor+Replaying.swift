@@ -59,7 +59,6 @@ extension MockExecutor {
     }
 }
 
-/// An entry, and its position in the recording.
 typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
 
 /// The requests to which the same entries respond: those that match one exact pattern.

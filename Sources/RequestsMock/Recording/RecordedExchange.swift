@@ -139,7 +139,6 @@ extension HARArchive.Timings {
     }
 }
 
-/// The redaction of one exchange.
 struct HARRedaction: Sendable {
     private let redaction: ExchangeRedaction
 

@@ -3,7 +3,6 @@ import RequestsPOSIX
 
 /// The functions of wire snapshots, which do not depend on the type of an endpoint.
 package enum WireSnapshot {
-    /// The maximum size of a snapshot.
     package static let maximumBytes = 16 << 20
 
     /// Returns the deterministic and redacted text of the request of `endpoint`.

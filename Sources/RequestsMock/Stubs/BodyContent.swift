@@ -13,7 +13,6 @@ enum BodyContent: Hashable, Sendable {
     case parts(MediaType, [Part])
     case bytes(MediaType, Data)
 
-    /// A part of a multipart form.
     struct Part: Hashable, Sendable {
         /// The values of each field, by names in lower case.
         let fields: [ByteText: [ByteText]]
@@ -46,7 +45,6 @@ enum BodyContent: Hashable, Sendable {
         }
     }
 
-    /// The JSON value; nil for other content.
     var json: JSONValue? { if case .json(let json) = self { json.value } else { nil } }
 
     private static func structured(_ data: Data, _ type: MediaType, readsParts: Bool) -> BodyContent? {

@@ -25,14 +25,12 @@ struct EndpointIndex {
         self.areEqual = areEqual
     }
 
-    /// Adds the stub `number`.
     mutating func insert(_ number: Int) {
         pending.insert(number)
         all.insert(number)
         newest = number
     }
 
-    /// Removes the stub `number`.
     mutating func remove(_ number: Int) {
         pending.remove(number)
         all.remove(number)

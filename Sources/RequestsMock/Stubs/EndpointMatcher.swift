@@ -4,11 +4,9 @@
 ///
 /// Endpoints need not be comparable, so the requests are compared that both describe for the same API.
 struct EndpointMatcher: Sendable {
-    /// The API of the endpoint.
     let apiType: ObjectIdentifier
     /// The type of the endpoint; nil for a `Call` or a `Request`, which a client does not record.
     let endpointType: ObjectIdentifier?
-    /// The name of the endpoint's type.
     let name: String
     private let prepare: @Sendable (_ api: any Sendable) -> Result<PreparedRequest, RequestError>
     /// A function that returns whether two values of the API are equal; nil if they cannot be compared.
@@ -39,7 +37,6 @@ struct EndpointMatcher: Sendable {
         }
     }
 
-    /// Returns the request that the endpoint describes for `api`.
     func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> { prepared(for: api).request }
 
     /// The error of preparing the endpoint for the API of the latest request, or of reading its body; nil if there was

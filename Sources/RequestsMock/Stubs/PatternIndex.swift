@@ -14,7 +14,6 @@ struct PatternIndex {
     /// Whether no stub was ever added.
     private(set) var isEmpty = true
 
-    /// Adds the stub `number`.
     mutating func insert(_ number: Int, at components: [StubPattern.Component]) {
         isEmpty = false
         var node = 0
@@ -43,7 +42,6 @@ struct PatternIndex {
         nodes[node].stubs.removeAll { $0 == number }
     }
 
-    /// Returns the numbers of the stubs whose patterns match `components`.
     func stubs(matching components: ArraySlice<ByteText>) -> [Int] {
         var found: [Int] = []
         // A list in place of recursion, because a path may have any number of components.

@@ -11,16 +11,13 @@ protocol StubSupply: Sendable {
 
 /// A stub of a mock: a condition, a result, where it was written, and its calls.
 final class Stub: Sendable {
-    /// The condition under which a stub responds.
     enum Condition: Sendable {
         case endpoint(EndpointMatcher)
-        /// Every endpoint of a type.
         case endpointType(ObjectIdentifier, name: String)
         case pattern(HTTPMethod?, text: String, Result<StubPattern, StubPattern.SyntaxError>)
         case predicate(@Sendable (PreparedRequest) -> Bool)
     }
 
-    /// The result of a stub.
     enum Reaction: Sendable {
         case script(ResultScript)
         case handler(@Sendable (PreparedRequest, [String: String]) async throws -> MockResponse)
@@ -35,7 +32,6 @@ final class Stub: Sendable {
         var description: String { "\(fileID):\(line)" }
     }
 
-    /// The expected calls of a stub.
     enum Expectation: Sendable {
         case used
         case optional
@@ -98,10 +94,8 @@ final class Stub: Sendable {
         }
     }
 
-    /// The calls of the stub and the expected ones.
     var usage: Usage { state.withLock { $0 } }
 
-    /// Changes ``usage``.
     func update(_ change: (inout Usage) -> Void) {
         state.withLock { change(&$0) }
     }
@@ -118,7 +112,6 @@ final class Stub: Sendable {
         return try script.immediateResponse(to: request)
     }
 
-    /// Returns the response in the call with the number `call`.
     func response(to request: PreparedRequest, call: Int) async throws -> MockResponse {
         switch reaction {
         case .script(let script): return try await script.response(to: request, call: call)

@@ -73,7 +73,6 @@ final class StubBook: Sendable {
     /// The requests that no stub matched, oldest first, and their number.
     var misses: (reports: [MissReport], count: Int) { state.withLock { ($0.misses, $0.missCount) } }
 
-    /// Records a request that no stub matched.
     func record(_ miss: MissReport) {
         state.withLock { state in
             state.missCount += 1

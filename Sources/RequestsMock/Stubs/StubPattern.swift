@@ -42,7 +42,6 @@ struct StubPattern: Sendable {
     /// The names of the query items whose values a recording lacks.
     private var hiddenNames: Set<ByteText> = []
 
-    /// Creates the pattern that `text` describes.
     init(_ text: String) throws(SyntaxError) {
         let withoutFragment = text.splitBytes(at: "#", maxSplits: 1, omittingEmptySubsequences: false)[0]
         let parts = withoutFragment.splitBytes(at: "?", maxSplits: 1, omittingEmptySubsequences: false)

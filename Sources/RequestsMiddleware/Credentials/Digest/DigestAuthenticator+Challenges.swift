@@ -126,7 +126,6 @@ extension DigestAuthenticator {
         case sendAgain
         /// Return the response: the credentials are wrong.
         case fail
-        /// Meet the challenge.
         case meet
     }
 

@@ -2,7 +2,6 @@ internal import RequestsPOSIX
 
 /// The computation of Digest credentials (RFC 7616 §3.4), without state.
 enum DigestCredentials {
-    /// The form of the user name in a field.
     enum Username: Sendable {
         /// As a quoted string.
         case plain(String)
@@ -159,7 +158,6 @@ extension DigestCredentials.Quality {
 }
 
 extension DigestCredentials.Username {
-    /// The parameter with the user name.
     fileprivate var parameter: String {
         switch self {
         case .plain(let name), .hashed(let name): "username=\(DigestCredentials.quoted(name))"

@@ -37,7 +37,6 @@ struct DigestSession: Sendable {
         self.username = try DigestCredentials.username(username, for: challenge, hashes)
     }
 
-    /// Returns the values for the next request.
     mutating func next() -> (nonce: String, count: UInt32) {
         // Wraps around after four billion requests, which the server then rejects as stale.
         count &+= 1

@@ -2,7 +2,6 @@
 // FoundationEssentials cannot normalize, and Foundation would link ICU; the standard library has the algorithm.
 @_spi(_Unicode) internal import Swift
 
-/// Text in a normalization form of Unicode.
 enum NormalizedText {
     /// Returns `text` in normalization form C.
     static func composed(_ text: String) -> String {
@@ -12,7 +11,6 @@ enum NormalizedText {
     }
 }
 #else
-/// Text in a normalization form of Unicode.
 enum NormalizedText {
     /// Returns `text` in normalization form C.
     static func composed(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }

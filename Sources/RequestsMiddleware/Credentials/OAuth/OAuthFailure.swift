@@ -130,7 +130,6 @@ extension RequestError {
         return nil
     }
 
-    /// Creates the error of a value that cannot be sent.
     init(_ failure: OAuthServer.Failure) {
         self = RequestError(.credentialsUnavailable, underlying: failure).beforeSending()
     }

@@ -62,7 +62,6 @@ struct OAuthResponse {
             underlying: OAuthServer.Failure.invalidResponse(problem))
     }
 
-    /// Returns the error of a response with `problem`.
     func failure(_ problem: String) -> RequestError { Self.failure(problem, status) }
 
     /// Returns the text of a member, which is nil if it is missing or null.

@@ -42,7 +42,6 @@ public struct OAuthServer: RequestProviding {
     public var clock: Retrying.Clock
 
     package var hashes: any HashProvider = SystemHashes.shared
-    /// Returns as many random bytes as requested.
     package var randomBytes: @Sendable (Int) -> [UInt8] = { count in
         (0..<count).map { _ in UInt8.random(in: .min ... .max) }
     }

@@ -97,13 +97,11 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     }
 }
 
-/// The state of an authenticator's store.
 private final class Storing: Sendable {
     struct State {
         /// Whether the store must not be read: it lacks a credential that could not be stored, or contains that of
         /// a user who has signed out.
         var isNewerThanStore = false
-        /// The number of times that the credential was replaced.
         var replacements = 0
     }
 

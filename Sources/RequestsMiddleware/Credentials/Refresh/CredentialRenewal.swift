@@ -9,7 +9,6 @@ final class RefreshMark: Sendable {
     private let renewal: ObjectIdentifier
     private let hasEnded = Atomic(false)
 
-    /// The marks of the current task.
     @TaskLocal static var current: [RefreshMark] = []
 
     init(of renewal: AnyObject) {

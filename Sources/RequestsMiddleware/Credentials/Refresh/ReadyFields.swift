@@ -44,7 +44,6 @@ final class ReadyFields: Sendable {
         now = { Date() }
     }
 
-    /// The fields if they are ready.
     var current: Ready? {
         guard let ready = state.withLock({ $0.ready }) else { return nil }
         if let end = ready.end, now() >= end { return nil }
@@ -73,7 +72,6 @@ final class ReadyFields: Sendable {
 /// An authenticator whose fields are ready for nearly every request, and which ignores the responses that it does not
 /// handle.
 protocol ReadyAuthenticator: Authenticator {
-    /// The fields, for requests that the authenticator applies to.
     var ready: ReadyFields { get }
 
     /// Returns the token that identifies the credentials of a request with these fields.

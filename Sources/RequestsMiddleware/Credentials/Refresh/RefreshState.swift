@@ -5,13 +5,10 @@
 /// At most one refresh is active. A request remembers the generation of its credentials and the number of refreshes
 /// that had ended, so that a late rejection neither renews new credentials nor repeats a refresh that has failed since.
 struct RefreshState<Credential: Sendable>: Sendable {
-    /// The result of a refresh.
     enum Outcome: Sendable {
-        /// There are new credentials.
         case renewed
         /// There are none, so the rejection is the response.
         case refused
-        /// The refresh failed.
         case failed(any Error)
     }
 
@@ -26,9 +23,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
         let endedRefreshes: Int
     }
 
-    /// The action before a request is sent.
     enum StepBefore {
-        /// Send the request.
         case send(Credential, Token)
         /// Wait for the end of the refresh with this number.
         case wait(refresh: Int)
@@ -40,7 +35,6 @@ struct RefreshState<Credential: Sendable>: Sendable {
         case sendAgain
         /// Use the outcome of a refresh that has ended since.
         case use(Outcome)
-        /// Wait for the end of the refresh with this number.
         case wait(refresh: Int)
     }
 
@@ -130,7 +124,6 @@ struct RefreshState<Credential: Sendable>: Sendable {
         return lastOutcome
     }
 
-    /// Replaces the credentials, as for signing in or out.
     mutating func replace(with new: Credential?) {
         credential = new
         hasExpiredResult = false

@@ -67,7 +67,6 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
             now: { Date() }, fields: fields, refresh: refresh)
     }
 
-    /// Creates an authenticator with a clock.
     package init(
         _ credential: Credential?, expiration: (@Sendable (Credential) -> Date?)?, leeway: Duration,
         holdsDuringRefresh: Bool, now: @escaping @Sendable () -> Date,

@@ -105,7 +105,6 @@ package struct AWSCanonicalRequest: Sendable {
 }
 
 extension String {
-    /// The text with its lower-case ASCII letters in upper case.
     fileprivate var uppercasedASCII: String {
         String(decoding: utf8.map { $0 &- 0x61 < 26 ? $0 &- 0x20 : $0 }, as: UTF8.self)
     }

@@ -39,7 +39,6 @@ package struct AWSChunks: Sendable {
     }
 }
 
-/// The source of a body in signed chunks.
 private struct AWSChunkSource: RequestBody.Source {
     var base: any RequestBody.Source
     let scope: AWSScope

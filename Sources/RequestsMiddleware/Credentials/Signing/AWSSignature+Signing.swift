@@ -18,7 +18,6 @@ extension AWSSignature {
         ) { !Self.unsignedNames.contains($0) }
     }
 
-    /// Returns `request` with the fields of its signature.
     func signed(_ request: PreparedRequest, bodyDigest: Data) throws -> PreparedRequest {
         var signature = self
         signature.payload = payload(of: request)
@@ -110,7 +109,6 @@ extension AWSSignature {
         }
     }
 
-    /// Returns the target of a presigned request.
     package func presigned(_ request: PreparedRequest, seconds: Int64) throws -> TargetURI {
         try validate()
         guard 1...604_800 ~= seconds else { throw CredentialError.invalidSigningValue("an expiry of \(seconds) s") }

@@ -35,7 +35,6 @@ public struct RequestSigner: Sendable {
         self.init(hashes: SystemHashes.shared, sign)
     }
 
-    /// Creates a signer with its hashes.
     package init(hashes: any HashProvider, _ sign: @escaping Function) {
         self.init(hashes: hashes, needsDigest: { _ in true }, sign)
     }
