@@ -8,7 +8,6 @@ package enum BodyFraming: Hashable, Sendable {
     case counted(bytes: Int)
     /// The body ends with the last chunk and the trailer section.
     case chunked
-    /// The body ends when the server closes the connection.
     case untilClose
 }
 

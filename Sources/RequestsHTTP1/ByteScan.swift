@@ -28,7 +28,6 @@ enum Octet {
         return byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte & 63) & 1 != 0
     }
 
-    /// Returns whether `byte` is a decimal digit.
     static func isDigit(_ byte: UInt8) -> Bool { byte &- zero < 10 }
 
     /// Returns the value of a hexadecimal digit in either case, or nil for any other byte.

@@ -9,7 +9,6 @@ package import Requests
 package struct ChunkEncoder: Sendable {
     private var isFirst = true
 
-    /// Creates an encoder of one body.
     package init() {}
 
     /// Appends the end of the preceding chunk and the size of the next, at most 20 bytes.

@@ -25,7 +25,6 @@ struct FramingFields {
     private var contentLength = ContentLength()
     private var connection = ConnectionOptions()
     private(set) var keepAlive: String?
-    /// The number of Host fields.
     private(set) var hostCount = 0
     /// Whether a Host field is neither empty nor a host with an optional port.
     private(set) var hasInvalidHost = false

@@ -2,9 +2,7 @@ import Requests
 
 /// The options of all Connection fields that affect persistence (RFC 9110 §7.6.1).
 struct ConnectionOptions {
-    /// Whether an option is `close`.
     private(set) var closes = false
-    /// Whether an option is `keep-alive`.
     private(set) var keepsAlive = false
 
     mutating func add(_ value: Span<UInt8>) {
@@ -19,11 +17,8 @@ struct ConnectionOptions {
 struct TransferCodings {
     /// Whether there is a field, even an empty one.
     private(set) var isPresent = false
-    /// The number of codings.
     private(set) var count = 0
-    /// The number of codings that are `chunked`.
     private(set) var chunkedCount = 0
-    /// Whether the last coding is chunked.
     private(set) var endsChunked = false
 
     mutating func add(_ value: Span<UInt8>) {

@@ -67,7 +67,6 @@ enum FieldLines {
         endLine(in: &buffer)
     }
 
-    /// Appends CR and LF.
     static func endLine(in buffer: inout [UInt8]) {
         buffer.append(Octet.carriageReturn)
         buffer.append(Octet.lineFeed)

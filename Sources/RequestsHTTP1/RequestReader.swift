@@ -8,7 +8,6 @@ package import Requests
 package struct RequestReader: Sendable {
     /// The meaning of the bytes consumed.
     package enum Event: Hashable, Sendable {
-        /// More bytes are needed.
         case needMore
         /// The head of the request.
         case head(ReceivedRequest)
@@ -30,7 +29,6 @@ package struct RequestReader: Sendable {
     /// Whether a byte of a request has arrived; if not, the end of the connection is not an error.
     package private(set) var hasStarted = false
 
-    /// Creates a reader of the next request on a connection.
     package init(limits: WireLimits = WireLimits()) {
         self.limits = limits
         section = FieldSection(tolerating: .request)

@@ -13,7 +13,6 @@ package import Requests
 package struct ResponseReader: Sendable {
     /// The meaning of the bytes consumed.
     package enum Event: Hashable, Sendable {
-        /// More bytes are needed.
         case needMore
         /// An interim response (1xx, except 101); the final response follows.
         case interim(StatusLine, Header)

@@ -4,10 +4,8 @@ package import Requests
 package struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The major version; 1 in every message that the readers accept.
     package let major: UInt8
-    /// The minor version.
     package let minor: UInt8
 
-    /// Creates the version `HTTP/major.minor`.
     package init(major: UInt8, minor: UInt8) {
         self.major = major
         self.minor = minor
@@ -18,12 +16,10 @@ package struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConverti
     /// HTTP/1.1 (RFC 9112).
     package static let http11 = HTTPVersion(major: 1, minor: 1)
 
-    /// Returns whether `left` is an older version than `right`.
     package static func < (left: Self, right: Self) -> Bool {
         (left.major, left.minor) < (right.major, right.minor)
     }
 
-    /// The version as in a start line, for example `HTTP/1.1`.
     package var description: String {
         // A literal takes less time than interpolation, and nearly every response has this version.
         self == .http11 ? "HTTP/1.1" : "HTTP/\(major).\(minor)"
@@ -39,7 +35,6 @@ package struct StatusLine: Sendable {
     /// The reason phrase as received; empty if the line has none.
     package var reason: String
 
-    /// Creates a status line.
     package init(version: HTTPVersion = .http11, status: HTTPStatus, reason: String) {
         self.version = version
         self.status = status
@@ -65,10 +60,8 @@ package struct RequestLine: Hashable, Sendable {
     package var method: HTTPMethod
     /// The target as received: ASCII, in a form of RFC 9112 §3.2 that the method allows.
     package var target: String
-    /// The sender's version.
     package var version: HTTPVersion
 
-    /// Creates a request line.
     package init(method: HTTPMethod, target: String, version: HTTPVersion = .http11) {
         self.method = method
         self.target = target
@@ -78,11 +71,9 @@ package struct RequestLine: Hashable, Sendable {
 
 /// The head of a final response and the framing that it declares.
 package struct ReceivedResponse: Hashable, Sendable {
-    /// The status line.
     package var line: StatusLine
     /// The fields in their order, with repetitions and spelling preserved.
     package var header: Header
-    /// The framing, which determines where the body ends.
     package var framing: BodyFraming
     /// Whether the connection can carry another message after this one has been read completely.
     package var isReusable: Bool
@@ -92,7 +83,6 @@ package struct ReceivedResponse: Hashable, Sendable {
 
 /// The head of a request and the framing that it declares.
 package struct ReceivedRequest: Hashable, Sendable {
-    /// The request line.
     package var line: RequestLine
     /// The fields in their order, with repetitions and spelling preserved.
     package var header: Header

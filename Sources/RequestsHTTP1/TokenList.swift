@@ -6,7 +6,6 @@ struct TokenList {
 
     private let text: String
 
-    /// Creates a list from the field value `text`.
     init(_ text: String) {
         self.text = text
     }

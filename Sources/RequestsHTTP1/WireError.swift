@@ -7,7 +7,6 @@ package enum WireError: Error, Hashable, Sendable {
     /// The bytes violate RFC 9110 or RFC 9112.
     case violation(Violation)
 
-    /// The message exceeds a limit of the reader.
     case tooLarge(limit: WireLimit)
 
     /// The connection ended before the message was complete (RFC 9112 §8).
@@ -41,7 +40,6 @@ package enum WireError: Error, Hashable, Sendable {
 }
 
 extension WireError: CustomStringConvertible {
-    /// One line that names the violation, the limit or the place.
     package var description: String {
         switch self {
         case .violation(let violation): violation.rawValue
@@ -53,54 +51,38 @@ extension WireError: CustomStringConvertible {
 
 /// A rule of RFC 9110 or RFC 9112 that a message violates; the raw value describes the violation in one line.
 package enum Violation: String, CaseIterable, Hashable, Sendable {
-    /// The version is not `HTTP/DIGIT.DIGIT` in capitals.
     case version = "invalid HTTP version in the start line (RFC 9112 §2.3)"
-    /// The major version is not 1.
     case unsupportedVersion = "unsupported HTTP version; only HTTP/1 is supported (RFC 9110 §2.5)"
     /// A response begins with NUL, the first byte of nearly every frame of HTTP/2.
     case http2 = "the response begins with NUL, as HTTP/2 frames do, and not with a status line (RFC 9112 §4)"
     /// The version is not followed by one SP and three digits, or the reason phrase contains a control character.
     case statusLine = "malformed status line; expected version, status, reason (RFC 9112 §4)"
-    /// The status code is outside 100 to 999.
     case status = "invalid status code; expected 100 to 999 (RFC 9110 §15)"
-    /// The line is not method, SP, target, SP, version.
     case requestLine = "malformed request line; expected method, target, version (RFC 9112 §3)"
     /// The target has none of the four forms, has one that the method does not allow, or has a fragment.
     case requestTarget = "the request target has a form that the method does not allow (RFC 9112 §3.2)"
-    /// A CR is not followed by LF.
     case bareCarriageReturn = "a CR is not followed by LF (RFC 9112 §2.2)"
     /// An LF without a preceding CR, where it is not tolerated.
     case bareLineFeed = "a line ends with LF alone (RFC 9112 §2.2)"
     /// A field name is empty or not a token, is followed by white space, or has no colon.
     case fieldName = "a field line does not start with a token and a colon (RFC 9112 §5.1)"
-    /// A field value contains NUL or another control character.
     case fieldValue = "a field value contains a control character (RFC 9110 §5.5)"
     /// White space before the first field, or a folded line where folding is not tolerated.
     case folding = "a field line starts with white space (RFC 9112 §2.2, §5.2)"
     /// Content-Length is empty, signed, not decimal, or above 2^63 - 1.
     case contentLength = "Content-Length is not a decimal number below 2^63 (RFC 9110 §8.6)"
-    /// Several values of Content-Length differ.
     case conflictingLengths = "the values of Content-Length differ (RFC 9112 §6.3)"
-    /// Transfer-Encoding and Content-Length are both present.
     case lengthWithTransferCoding = "Transfer-Encoding and Content-Length are both present (RFC 9112 §6.3)"
-    /// A message of HTTP/1.0 has Transfer-Encoding.
     case transferCodingInHTTP10 = "Transfer-Encoding in a message of HTTP/1.0 (RFC 9112 §6.1)"
-    /// Transfer-Encoding is empty, does not end in chunked, or contains it twice.
     case transferCoding = "Transfer-Encoding must end in chunked, used once (RFC 9112 §6.1)"
     /// Transfer-Encoding contains a coding besides chunked; none is ever requested.
     case unsupportedTransferCoding = "unsupported transfer coding; only chunked is supported (RFC 9112 §6.1)"
-    /// A chunk size is not 1*HEXDIG, or is above 2^63 - 1.
     case chunkSize = "a chunk size is not a hexadecimal number below 2^63 (RFC 9112 §7.1)"
-    /// A chunk line contains a control character or does not end in CR LF.
     case chunkLine = "a chunk line does not end in CR LF (RFC 9112 §7.1)"
-    /// Chunk data is not followed by CR LF.
     case chunkEnd = "chunk data is not followed by CR LF (RFC 9112 §7.1)"
     /// 101 without a requested upgrade.
     case unexpectedUpgrade = "unsolicited 101 Switching Protocols (RFC 9110 §15.2.2)"
-    /// A request of HTTP/1.1 has no Host, or a request of any version has several.
     case host = "missing or repeated Host (RFC 9112 §3.2)"
-    /// The value of Host is neither empty nor a host with an optional port.
     case hostValue = "the value of Host is not a host and an optional port (RFC 9112 §3.2)"
-    /// A field that is not allowed in trailers.
     case trailer = "the field is not allowed in trailers (RFC 9110 §6.5.1)"
 }

@@ -23,25 +23,17 @@ package struct WireLimits: Hashable, Sendable {
     /// The maximum size of the trailer section in bytes: 16 KiB.
     package var trailerBytes = 16 * 1024
 
-    /// Creates the default limits.
     package init() {}
 }
 
 /// A limit that a message exceeds, with its value.
 package enum WireLimit: Hashable, Sendable, CustomStringConvertible {
-    /// The size of the status line or request line in bytes.
     case startLine(bytes: Int)
-    /// The size of one field line in bytes.
     case fieldLine(bytes: Int)
-    /// The size of the whole head in bytes.
     case head(bytes: Int)
-    /// The number of field lines in a section.
     case fields(count: Int)
-    /// The number of interim responses.
     case interimResponses(count: Int)
-    /// The size of the chunk extensions of a body in bytes.
     case chunkExtensions(bytes: Int)
-    /// The size of the trailer section in bytes.
     case trailers(bytes: Int)
 
     /// The limit in words, such as `262144 bytes in the head`.

@@ -41,7 +41,6 @@ package struct AddressCache: Sendable {
         entries[name] = Entry(addresses: addresses, end: now.advanced(by: lifetime))
     }
 
-    /// Removes the addresses of `name`.
     package mutating func forget(_ name: String) {
         entries[name] = nil
     }

@@ -1,7 +1,6 @@
 import CRequestsPOSIX
 import Requests
 
-/// The reason why a file could not be used.
 package enum FileError: Error, Hashable, Sendable {
     /// The path is not that of a regular file. Other files have no size and cannot be read twice.
     case notRegular(path: String)
@@ -15,16 +14,12 @@ package enum FileError: Error, Hashable, Sendable {
     case notPrivate(path: String)
     /// Users other than the owner may replace the files in the folder.
     case folderNotPrivate(path: String)
-    /// The file does not have the expected format.
     case malformed(path: String)
-    /// The file has more than `limit` bytes.
     case tooLarge(path: String, limit: Int)
-    /// A system call failed for the file at `path`.
     case system(SystemError, path: String)
 }
 
 extension FileError: CustomStringConvertible {
-    /// One line with the path and the cause.
     package var description: String {
         switch self {
         case .notRegular(let path): "\(ErrorText.quoted(path)) is not a regular file"

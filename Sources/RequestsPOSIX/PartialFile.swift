@@ -23,7 +23,6 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Returns the current size of the file in bytes.
     package func size() throws(FileError) -> Int64 {
         var status = stat()
         guard fstat(descriptor.number, &status) == 0 else { throw .system(.last("fstat"), path: path) }

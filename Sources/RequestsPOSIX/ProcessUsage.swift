@@ -35,7 +35,6 @@ extension Duration {
     }
 }
 
-/// Ends the process with `status`.
 package func terminate(_ status: Int32) -> Never {
     exit(status)
 }

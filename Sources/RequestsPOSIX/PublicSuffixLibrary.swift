@@ -3,7 +3,6 @@ import CRequestsPOSIX
 
 /// The public suffix list of libpsl, which is loaded when the first domain is checked.
 package final class PublicSuffixLibrary: Sendable {
-    /// The library of the system.
     package static let shared = PublicSuffixLibrary(
         SystemLibrary(
             name: "libpsl", files: ["libpsl.so.5"], packages: "libpsl5 (Debian, Ubuntu) or libpsl (Alpine, Fedora)"))

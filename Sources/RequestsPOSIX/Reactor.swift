@@ -117,7 +117,6 @@ final class ReactorCore: WaitClock, Sendable {
         try queue.add(signal)
     }
 
-    /// Ends the thread.
     func stop() {
         isStopping.store(true, ordering: .releasing)
         signal.signal()

@@ -1,6 +1,5 @@
 @_spi(Lock) package import Requests
 
-/// The reason why a host name could not be resolved.
 package enum ResolverError: Error, Hashable, Sendable {
     /// The name has no address, with the system's message; an immediate retry does not help.
     case hostNotFound(String)
@@ -23,7 +22,6 @@ package final class Resolver: Sendable {
     /// An address with a port keeps it, so that a test can map a name to a server with any port.
     package typealias Lookup = @Sendable (_ host: String) throws(ResolverError) -> [SocketAddress]
 
-    /// The resolver that executors share.
     package static let shared = Resolver()
 
     private let lookup: Lookup
@@ -43,7 +41,6 @@ package final class Resolver: Sendable {
         state = Lock(State(cache: AddressCache(lifetime: lifetime, capacity: capacity)))
     }
 
-    /// The result of the lookup of one name.
     fileprivate typealias LookupResult = Result<[SocketAddress], ResolverError>
 
     /// A call that waits for the result of a lookup.

@@ -16,7 +16,6 @@ package enum TransferResult: Hashable, Sendable {
 package struct Socket: ~Copyable, Sendable {
     package let descriptor: Descriptor
 
-    /// Creates a socket that owns `descriptor`.
     package init(adopting descriptor: consuming Descriptor) {
         self.descriptor = descriptor
     }

@@ -24,7 +24,6 @@ extension SocketAddress {
         case ipv4, ipv6, unix
     }
 
-    /// The reason why a unix path is invalid.
     package enum PathError: Error, Hashable, Sendable, CustomStringConvertible {
         case empty
         case containsNUL
@@ -33,7 +32,6 @@ extension SocketAddress {
         /// The name is abstract (`@name`), which only Linux supports.
         case abstractNameUnsupported
 
-        /// The reason in one line.
         package var description: String {
             switch self {
             case .empty: "the path is empty"

@@ -7,7 +7,6 @@ package struct SystemError: Error, Hashable, Sendable {
     /// The error number, which is always positive.
     package let code: Int32
 
-    /// Creates the error `code` of the system call `operation`.
     package init(_ operation: StaticOperation, code: Int32) {
         self.operation = operation
         self.code = code

@@ -19,7 +19,6 @@ package struct SystemLibrary: Sendable {
         self.packages = packages
     }
 
-    /// The failure to load a library.
     package struct Failure: Error, Sendable, CustomStringConvertible {
         /// The failure of each file and the packages to install, in one line.
         package let description: String

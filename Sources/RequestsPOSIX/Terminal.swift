@@ -5,7 +5,6 @@ package enum Terminal {
     package static let standardOutput: Int32 = 1
     package static let standardError: Int32 = 2
 
-    /// Returns whether `descriptor` is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1
     }

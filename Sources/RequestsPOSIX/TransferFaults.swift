@@ -6,15 +6,12 @@ import Synchronization
 package final class TransferFaults: Sendable {
     /// A fault of the n-th call, counted from 1; reads and writes are counted together.
     package enum Fault: Hashable, Sendable {
-        /// The n-th transfer fails.
         case failTransfer(Int)
         /// The n-th transfer moves one byte.
         case shortenTransfer(Int)
         /// The n-th transfer returns `.wouldBlock`, and the wait that follows ends at once.
         case delayTransfer(Int)
-        /// The n-th wait for a socket fails.
         case failWait(Int)
-        /// The n-th connection fails.
         case failConnecting(Int)
     }
 
@@ -44,11 +41,8 @@ package final class TransferFaults: Sendable {
         self.code = code
     }
 
-    /// The number of transfers so far.
     package var transfers: Int { transferCount.load(ordering: .relaxed) }
-    /// The number of waits for a socket so far.
     package var waits: Int { waitCount.load(ordering: .relaxed) }
-    /// The number of connection attempts so far.
     package var connections: Int { connectionCount.load(ordering: .relaxed) }
 
     /// Whether the planned call has been made.

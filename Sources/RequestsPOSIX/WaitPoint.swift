@@ -6,7 +6,6 @@ package enum Direction: Sendable {
 
 /// The reason why a wait ended without readiness.
 package enum WaitError: Error, Hashable, Sendable {
-    /// The deadline passed.
     case timedOut
     /// The task was cancelled; readiness that comes later is kept for the next wait.
     case cancelled
@@ -29,7 +28,6 @@ protocol WaitClock {
 /// a ticket, so that a late cancellation or deadline of an earlier wait does not affect a later one. The thread that
 /// takes the continuation out of the state, under the lock, resumes it, so that it is resumed exactly once.
 final class WaitPoint: Sendable {
-    /// The way in which a wait ended.
     enum Outcome: Sendable {
         case ready, timedOut, cancelled, closed
 
@@ -44,7 +42,6 @@ final class WaitPoint: Sendable {
         }
     }
 
-    /// The result of an attempt to begin a wait.
     private enum EntryResult: Sendable {
         case ready, closed, occupied
         case ticket(UInt64)
@@ -105,7 +102,6 @@ final class WaitPoint: Sendable {
         }
     }
 
-    /// The waits in both directions.
     private struct State: Sendable {
         var reading = Side()
         var writing = Side()

@@ -12,7 +12,6 @@ package struct WakeSignal: ~Copyable, Sendable {
     /// Whether this process created it.
     package var isOwn: Bool { ForkCount.current == forks }
 
-    /// Opens the descriptors of a signal.
     package init() throws(SystemError) {
         var ends: (Int32, Int32) = (-1, -1)
         guard rp_wake_open(&ends.0, &ends.1) == 0 else { throw .last("eventfd") }

@@ -2,7 +2,6 @@ import CRequestsPOSIX
 import Requests
 
 extension LoadedTLS {
-    /// Returns the content of a certificate.
     func summary(of certificate: UnsafeMutableRawPointer) -> TLSConfiguration.Certificate {
         let names = names(of: certificate)
         let der = encoding { tls.pointee.i2d_X509(certificate, $0) } ?? []

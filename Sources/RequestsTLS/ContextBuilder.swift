@@ -110,7 +110,6 @@ struct ContextBuilder {
 // MARK: Certificates and keys
 
 extension ContextBuilder {
-    /// Uses a certificate, its intermediates and its key.
     func use(_ identity: TLSConfiguration.Identity) throws(TLSError) {
         let certificateBytes: Data
         let keyBytes: Data
@@ -140,7 +139,6 @@ extension ContextBuilder {
         throw TLSError(.configuration, "\(detail): \(loaded.takeErrors())")
     }
 
-    /// Adds a certificate to those that are trusted.
     func trust(_ certificate: UnsafeMutableRawPointer) throws(TLSError) {
         try require(
             tls.X509_STORE_add_cert(tls.SSL_CTX_get_cert_store(object), certificate), "could not trust a certificate")
@@ -157,7 +155,6 @@ extension ContextBuilder {
 // MARK: Servers
 
 extension ContextBuilder {
-    /// Applies the settings of a server.
     func apply(_ configuration: TLSServerConfiguration, _ context: UnsafeMutableRawPointer) throws(TLSError) {
         // Tests need servers that are older than any client accepts.
         tls.SSL_CTX_set_security_level(object, configuration.securityLevel)

@@ -12,7 +12,6 @@ package struct SystemTrust: Sendable {
     /// Returns a variable of the environment; nil if it is not set.
     package var environment: @Sendable (String) -> String?
 
-    /// Creates a list of places.
     package init(
         usesDefaults: Bool = false, files: [String] = [], folders: [String] = [],
         environment: @escaping @Sendable (String) -> String? = { _ in nil }

@@ -10,7 +10,6 @@ import RequestsPOSIX
 package final class TLSContext: Sendable {
     let role: Role
     let library: TLSLibrary
-    /// The sessions of a client.
     package let sessions: TLSSessionCache
     private let native = Lock<SharedPointer?>(nil)
     /// The current time in seconds since 1970.
@@ -60,7 +59,6 @@ package final class TLSContext: Sendable {
         sessions = TLSSessionCache(limit: configuration.trust.isVerifying ? maximumSessions : 0)
     }
 
-    /// Creates the context of servers with `configuration`.
     package init(server configuration: TLSServerConfiguration, library: TLSLibrary = .shared) {
         role = .server(configuration)
         now = { 0 }

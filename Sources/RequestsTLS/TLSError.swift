@@ -26,7 +26,6 @@ package struct TLSError: Error, Sendable {
 }
 
 extension TLSError {
-    /// The kind of a failure.
     package enum Problem: Hashable, Sendable {
         /// OpenSSL could not be loaded; nothing was sent.
         case unavailable
@@ -38,17 +37,13 @@ extension TLSError {
         case alert(UInt8)
         /// The peers have no version, cipher or application protocol in common.
         case negotiationFailed
-        /// The peer does not use TLS.
         case notTLS
-        /// The peer violated the protocol.
         case protocolViolation
         /// The peer sent many records without data, or too much in the handshake.
         case flood
-        /// The peer closed the connection during the handshake.
         case closedInHandshake
         /// The peer closed the connection without close_notify, so that data may be missing.
         case truncated
-        /// A system call failed.
         case system(SystemError)
     }
 }
@@ -77,7 +72,6 @@ extension TLSError {
 }
 
 extension TLSError: CustomStringConvertible {
-    /// The reason in one line, the same as ``detail``.
     package var description: String { detail }
 }
 

@@ -1,7 +1,6 @@
 import Requests
 import RequestsPOSIX
 
-/// Files with certificates and keys.
 enum TLSFile {
     /// The greatest size of a file in bytes; the bundles of systems have less than 1 MB.
     static let limit = 16 << 20

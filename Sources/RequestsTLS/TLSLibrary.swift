@@ -125,7 +125,6 @@ package final class TLSLibrary: Sendable {
         }
     }
 
-    /// The library of this process.
     private static let inUse = Lock<LoadedTLS?>(nil)
 }
 

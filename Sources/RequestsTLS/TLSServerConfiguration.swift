@@ -5,7 +5,6 @@ package struct TLSServerConfiguration: Sendable {
     package var identity: TLSConfiguration.Identity
     /// The certificates that may issue those of clients; nil requests none.
     package var clientTrust: TLSConfiguration.Trust?
-    /// Whether clients without a certificate are refused.
     package var requiresClientCertificate = false
     /// The application protocols, the preferred one first.
     ///
@@ -20,7 +19,6 @@ package struct TLSServerConfiguration: Sendable {
     /// Whether the server offers sessions for resumption, with tickets or its own cache.
     package var resumesSessions = true
 
-    /// Creates the settings of a server with `identity`.
     package init(identity: TLSConfiguration.Identity) {
         self.identity = identity
     }

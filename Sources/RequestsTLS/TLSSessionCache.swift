@@ -7,7 +7,6 @@ import CRequestsPOSIX
 /// returned once: a ticket that is used twice would let observers link the connections (RFC 8446 §C.4). Trust, identity
 /// and pins belong to the context, so a session cannot reach a connection with others.
 package final class TLSSessionCache: Sendable {
-    /// The greatest number of sessions.
     package let limit: Int
     /// The greatest number of sessions of one key, which connections that are opened at once can use.
     private static let limitOfKey = 8
@@ -23,7 +22,6 @@ package final class TLSSessionCache: Sendable {
         let session: TLSSession
     }
 
-    /// Creates a cache of at most `limit` sessions.
     init(limit: Int) {
         self.limit = limit
     }

@@ -102,7 +102,6 @@ package final class TLSStream {
         try self.init(context, .transport(transport), serverName, sessionKey)
     }
 
-    /// Creates the stream of a server.
     package convenience init(server context: TLSContext, over channel: Channel) throws(TLSError) {
         try self.init(context, .channel(channel), nil, nil)
     }

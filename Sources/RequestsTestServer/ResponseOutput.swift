@@ -46,7 +46,6 @@ struct ResponseOutput {
         self.record = record
     }
 
-    /// Appends an interim response (1xx).
     mutating func append(interim status: HTTPStatus) {
         append("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n\r\n")
     }

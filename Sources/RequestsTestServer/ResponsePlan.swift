@@ -7,7 +7,6 @@ struct ResponsePlan {
     /// The value of Content-Length; nil if the field is not sent.
     let length: Int?
     let hasBody: Bool
-    /// Whether the connection can be used for another exchange.
     let keepsConnection: Bool
     /// Whether the head announces that the connection will be closed.
     let announcesClose: Bool

@@ -49,7 +49,6 @@ final class Worker {
 
     deinit { buffer.deallocate() }
 
-    /// Returns the text of `date`.
     func text(of date: HTTPDate) -> String {
         if lastDate.date != date || lastDate.text.isEmpty { lastDate = (date, date.description) }
         return lastDate.text

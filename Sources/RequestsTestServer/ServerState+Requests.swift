@@ -87,7 +87,6 @@ extension ServerState {
         return nil
     }
 
-    /// The refusal of a body over the limit.
     var tooLong: ConnectionEnd {
         .refused(413, "the body is longer than \(ErrorText.bytes(limits.bodyBytes))")
     }

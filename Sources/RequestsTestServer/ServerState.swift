@@ -27,7 +27,6 @@ final class ServerState: Sendable {
 
     let executor: any RequestExecutor
     let limits: TestServer.Limits
-    /// The limits of heads.
     let wireLimits: WireLimits
     /// The TLS of the server; nil for none.
     let security: ServerSecurity?
@@ -214,7 +213,6 @@ extension ServerState {
         return value
     }
 
-    /// Counts bytes that a connection has received.
     func count(receivedBytes count: Int) {
         receivedBytes.add(count, ordering: .sequentiallyConsistent)
         // A waiter that is not counted yet checks the bytes after it has been counted.

@@ -7,9 +7,7 @@ struct Service {
     private let state: ServerState
     private var input: RequestInput
     private var exchange = 0
-    /// The result of the TLS handshake.
     private var negotiation: TLSConfiguration.Negotiation?
-    /// The body of the request that arrives.
     private let arriving = ArrivingBody()
     /// The body of the request in progress, if the executor receives it.
     private var body = Data()
@@ -202,7 +200,6 @@ struct Service {
         try input.drain()
     }
 
-    /// Returns the output of the response to the request in progress.
     private func output(behaving behavior: TestServer.Behavior) -> ResponseOutput {
         ResponseOutput(connection, behavior) { [state, recordNumber] status in
             if let recordNumber { state.recordStatus(status, of: recordNumber) }

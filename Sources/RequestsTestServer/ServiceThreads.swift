@@ -93,7 +93,6 @@ final class ServiceThreads: Sendable {
 // MARK: Connections
 
 extension ServiceThreads {
-    /// The number of connections.
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
     /// Waits for the first bytes of a new connection; returns false if the server is stopping.

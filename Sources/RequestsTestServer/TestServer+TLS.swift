@@ -62,7 +62,6 @@ package struct TestCertificates: Sendable {
 
     private static let made = Lock<TestCertificates?>(nil)
 
-    /// The authority of this process.
     package static func shared() throws -> TestCertificates {
         // A failure is not stored, so the next call tries again.
         try made.withLock { made -> Result<TestCertificates, any Error> in
@@ -77,7 +76,6 @@ package struct TestCertificates: Sendable {
         key = try CertificateKey(.p256)
     }
 
-    /// The trust in this authority.
     package var trust: TLSConfiguration.Trust { .certificates(root.pem) }
 
     /// Returns a certificate for `names`, with its key.

@@ -40,14 +40,12 @@ package protocol IncrementalHash: AnyObject {
     func finish() throws(HashError) -> [UInt8]
 }
 
-/// The reason why a hash could not be computed.
 package enum HashError: Error, Sendable, CustomStringConvertible {
     /// The library of the system could not be loaded, or cannot be used because the process is exiting.
     case libraryMissing(SystemLibrary.Failure)
     /// The platform does not have the algorithm, or does not allow it.
     case unsupported(HashAlgorithm)
 
-    /// The reason in one line, with what to do.
     package var description: String {
         switch self {
         case .libraryMissing(let failure): failure.description

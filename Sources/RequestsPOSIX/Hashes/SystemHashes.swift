@@ -4,7 +4,6 @@ package import Requests
 
 /// The hash functions of CryptoKit, which has no SHA-512/256.
 package struct SystemHashes: HashProvider {
-    /// The hash functions of this platform.
     package static let shared: any HashProvider = SystemHashes()
 
     package func digest(of data: Data, with algorithm: HashAlgorithm) throws(HashError) -> [UInt8] {

@@ -5,7 +5,6 @@ package import RequestsTLS
 
 /// A private key that was made for a test.
 package final class CertificateKey: Sendable {
-    /// The algorithm and size of a key.
     package enum Kind: Sendable {
         /// An elliptic curve key on P-256.
         case p256

@@ -62,13 +62,11 @@ package struct CertificateMaker: Sendable {
         case client = 2
     }
 
-    /// Creates the content of the certificate of a host.
     package init(_ commonName: String, names: [Name] = []) {
         self.commonName = commonName
         self.names = names
     }
 
-    /// Creates the content of the certificate of an authority.
     package static func authority(_ commonName: String) -> CertificateMaker {
         var maker = CertificateMaker(commonName)
         maker.isAuthority = true

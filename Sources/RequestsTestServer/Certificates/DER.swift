@@ -1,6 +1,5 @@
 /// Values in the Distinguished Encoding Rules of ASN.1 (X.690 §10).
 package enum DER {
-    /// Returns a value with a tag.
     package static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         [tag] + length(content.count) + content
     }
@@ -16,7 +15,6 @@ package enum DER {
         return [0x80 | UInt8(bytes.count)] + bytes
     }
 
-    /// Returns a SEQUENCE.
     package static func sequence(_ parts: [UInt8]...) -> [UInt8] {
         value(0x30, parts.flatMap(\.self))
     }

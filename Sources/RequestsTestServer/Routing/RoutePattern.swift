@@ -7,7 +7,6 @@ struct RoutePattern: Sendable {
 
     private let components: [Component]
 
-    /// Creates the pattern that `text` describes.
     init(_ text: String) {
         components = Self.split(path: text).map { component in
             // A lone colon is a literal.
