@@ -15,7 +15,7 @@ struct TokenList {
         guard text.utf8.contains(where: { $0 == Self.comma || Octet.isBlank($0) }) else {
             return text.isEmpty ? [] : [text]
         }
-        return text.utf8.split(separator: Self.comma).map(Self.trimmed).filter { !$0.isEmpty }.map {
+        return text.utf8.split(separator: Self.comma).map(\.trimmingBlanks).filter { !$0.isEmpty }.map {
             String(Substring($0))
         }
     }
@@ -23,14 +23,6 @@ struct TokenList {
     /// Returns whether an element equals `token`, ignoring ASCII case.
     func contains(_ token: String) -> Bool {
         ASCIIFolding.areEqual(text, token) || elements.contains { ASCIIFolding.areEqual($0, token) }
-    }
-
-    /// Returns `element` without surrounding SP and HTAB.
-    static func trimmed(_ element: Substring.UTF8View) -> Substring.UTF8View {
-        var element = element
-        while let first = element.first, Octet.isBlank(first) { element.removeFirst() }
-        while let last = element.last, Octet.isBlank(last) { element.removeLast() }
-        return element
     }
 }
 

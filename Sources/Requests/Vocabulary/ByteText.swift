@@ -166,3 +166,18 @@ package struct ByteText: Hashable, Sendable {
         text.hashBytes(into: &hasher)
     }
 }
+
+extension BidirectionalCollection<UInt8> where SubSequence == Self {
+    /// These bytes without the spaces and tabs at both ends, which are optional white space (RFC 9110 §5.6.3).
+    @inlinable package var trimmingBlanks: Self {
+        var bytes = self
+        while let byte = bytes.first, byte == 0x20 || byte == 0x09 { bytes.removeFirst() }
+        while let byte = bytes.last, byte == 0x20 || byte == 0x09 { bytes.removeLast() }
+        return bytes
+    }
+}
+
+extension Substring {
+    /// This text without the spaces and tabs at both ends.
+    @inlinable package var trimmingBlanks: Substring { Substring(utf8.trimmingBlanks) }
+}

@@ -56,19 +56,12 @@ extension Header {
     public mutating func set(cookie: Cookie) {
         let pair = "\(cookie.name)=\(cookie.value)"
         var pairs = (self[.cookie] ?? "").utf8.split(separator: Cookie.semicolon)
-            .map { Self.trimmed($0) }
+            .map { String(Substring($0.trimmingBlanks)) }
             .filter { !$0.isEmpty }
         let place = pairs.firstIndex { Self.isNamed(cookie.name, $0) } ?? pairs.endIndex
         pairs.removeAll { Self.isNamed(cookie.name, $0) }
         pairs.insert(pair, at: place)
         self[.cookie] = pairs.joined(separator: "; ")
-    }
-
-    /// Returns `pair` without spaces and tabs at both ends.
-    private static func trimmed(_ pair: Substring.UTF8View) -> String {
-        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-        let end = pair.lastIndex { !isBlank($0) }.map(pair.index(after:)) ?? pair.startIndex
-        return String(Substring(pair[..<end].drop(while: isBlank)))
     }
 
     /// Returns whether the bytes of `pair` before the first equals sign are those of `name`.

@@ -144,10 +144,8 @@ struct VariantList: Hashable, Sendable {
         var names: Set<CaseInsensitiveString> = []
         for value in header.values(of: .vary) {
             for name in value.utf8.split(separator: UInt8(ascii: ",")) {
-                let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-                let start = name.drop(while: isBlank)
-                guard let last = start.lastIndex(where: { !isBlank($0) }) else { continue }
-                let name = start[...last]
+                let name = name.trimmingBlanks
+                if name.isEmpty { continue }
                 // In a key, an invalid name could be read as another name with a value.
                 let text = String(Substring(name))
                 if name.elementsEqual("*".utf8) || !Field.Name(text).isValid { return nil }

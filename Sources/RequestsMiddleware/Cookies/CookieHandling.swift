@@ -114,12 +114,7 @@ private struct CookiePairs {
     let names: Set<ByteText>
 
     init(_ field: String) {
-        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-        let pairs = field.splitBytes(at: ";").compactMap { part -> Substring? in
-            let start = part.utf8.drop(while: isBlank)
-            guard let last = start.lastIndex(where: { !isBlank($0) }) else { return nil }
-            return Substring(start[...last])
-        }
+        let pairs = field.splitBytes(at: ";").map(\.trimmingBlanks).filter { !$0.isEmpty }
         text = pairs.joined(separator: "; ")
         names = Set(
             pairs.map { pair in

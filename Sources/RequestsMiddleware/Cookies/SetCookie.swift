@@ -35,8 +35,8 @@ struct SetCookie {
         let parts = bytes.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
         let pair = parts[0]
         let equals = pair.firstIndex(of: UInt8(ascii: "="))
-        let name = Self.trimmed(equals.map { pair[..<$0] } ?? pair[..<pair.startIndex])
-        let value = Self.trimmed(equals.map { pair[($0 + 1)...] } ?? pair)
+        let name = (equals.map { pair[..<$0] } ?? pair[..<pair.startIndex]).trimmingBlanks
+        let value = (equals.map { pair[($0 + 1)...] } ?? pair).trimmingBlanks
         guard !(name.isEmpty && value.isEmpty), name.count + value.count <= limit,
             // Other bytes could not be sent as they were received: a request is text.
             let nameText = String(validating: name, as: UTF8.self),
@@ -49,12 +49,6 @@ struct SetCookie {
 
     /// Whether a byte is a control character other than a tab.
     static func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != 0x09) || byte == 0x7F }
-
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-        let start = bytes.drop(while: isBlank)
-        return start[..<(start.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start.startIndex)]
-    }
 }
 
 // MARK: Attributes
@@ -63,8 +57,8 @@ extension SetCookie {
     /// Reads one attribute; the last one of a name replaces those before it.
     private mutating func read(_ attribute: ArraySlice<UInt8>) {
         let equals = attribute.firstIndex(of: UInt8(ascii: "="))
-        let name = Self.trimmed(equals.map { attribute[..<$0] } ?? attribute)
-        let value = Self.trimmed(equals.map { attribute[($0 + 1)...] } ?? attribute[attribute.endIndex...])
+        let name = (equals.map { attribute[..<$0] } ?? attribute).trimmingBlanks
+        let value = (equals.map { attribute[($0 + 1)...] } ?? attribute[attribute.endIndex...]).trimmingBlanks
         guard name.count <= 8, value.count <= Self.attributeLimit else { return }
         switch name.map(ASCIIFolding.folded) {
         case Self.expiresName: if let seconds = CookieDate.seconds(in: value) { expires = seconds }

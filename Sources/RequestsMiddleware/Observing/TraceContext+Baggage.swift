@@ -94,9 +94,9 @@ extension TraceContext {
         public var description: String { fieldValue ?? "" }
 
         private static func entry(_ member: Substring) -> Entry? {
-            let parts = member.splitBytes(at: ";", omittingEmptySubsequences: false).map(trimmed)
+            let parts = member.splitBytes(at: ";", omittingEmptySubsequences: false).map(\.trimmingBlanks)
             guard let first = parts.first else { return nil }
-            let pair = first.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
+            let pair = first.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false).map(\.trimmingBlanks)
             guard pair.count == 2, Token.isToken(pair[0].utf8), pair[1].utf8.allSatisfy(isOctet) else { return nil }
             let properties = parts.dropFirst().map(String.init)
             guard properties.allSatisfy(isProperty) else { return nil }
@@ -104,7 +104,7 @@ extension TraceContext {
         }
 
         private static func isProperty(_ text: String) -> Bool {
-            let pair = text.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
+            let pair = text.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false).map(\.trimmingBlanks)
             return Token.isToken(pair[0].utf8) && (pair.count == 1 || pair[1].utf8.allSatisfy(isOctet))
         }
 
@@ -124,14 +124,6 @@ extension TraceContext {
                 }
             }
             return String(decoding: bytes, as: UTF8.self)
-        }
-
-        /// Returns `text` without spaces and tabs around it.
-        private static func trimmed(_ text: Substring) -> Substring {
-            var text = text.utf8
-            while let byte = text.first, byte == 0x20 || byte == 0x09 { text.removeFirst() }
-            while let byte = text.last, byte == 0x20 || byte == 0x09 { text.removeLast() }
-            return Substring(text)
         }
     }
 }

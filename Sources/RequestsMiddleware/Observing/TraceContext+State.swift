@@ -28,7 +28,7 @@ extension TraceContext {
             var keys: Set<ByteText> = []
             guard fieldValues.reduce(0, { $0 + $1.utf8.count }) <= 8 << 10 else { return nil }
             for member in fieldValues.flatMap({ $0.splitBytes(at: ",") }) {
-                let member = Self.trimmed(member)
+                let member = member.trimmingBlanks
                 if member.isEmpty { continue }
                 let parts = member.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 guard parts.count == 2, Self.isKey(Array(parts[0].utf8)), Self.isValue(Array(parts[1].utf8)),
@@ -99,14 +99,6 @@ extension TraceContext {
             return value.allSatisfy { byte in
                 (0x20...0x7E).contains(byte) && byte != UInt8(ascii: ",") && byte != UInt8(ascii: "=")
             }
-        }
-
-        /// Returns `text` without spaces and tabs around it.
-        private static func trimmed(_ text: Substring) -> Substring {
-            var text = text.utf8
-            while let byte = text.first, byte == 0x20 || byte == 0x09 { text.removeFirst() }
-            while let byte = text.last, byte == 0x20 || byte == 0x09 { text.removeLast() }
-            return Substring(text)
         }
     }
 }

@@ -173,9 +173,7 @@ extension TraceContext {
     ///   - traceparent: The value, such as `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
     ///   - state: The entries of tracing systems.
     public init?(traceparent: String, _ state: State = State()) {
-        var text = traceparent.utf8[...]
-        while let byte = text.first, byte == 0x20 || byte == 0x09 { text.removeFirst() }
-        while let byte = text.last, byte == 0x20 || byte == 0x09 { text.removeLast() }
+        let text = traceparent.utf8[...].trimmingBlanks
         // The four parts have fixed places; no later version can change those (§3.2.4).
         guard let bytes = Optional(Array(text.prefix(56))), bytes.count >= 55,
             [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }), let version = Self.number(bytes[0..<2]),

@@ -17,17 +17,10 @@ package struct ContentCodingList: Sendable {
     package init(_ header: Header) {
         names = header.values(of: .contentEncoding).flatMap { value in
             // By bytes, because a combining mark after a comma forms another `Character` with it.
-            value.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring(Self.trimmed($0))) }.filter { name in
+            value.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring($0.trimmingBlanks)) }.filter { name in
                 !name.isEmpty && !Self.none.contains { ASCIIFolding.areEqual($0, name) }
             }
         }
-    }
-
-    private static func trimmed(_ member: Substring.UTF8View) -> Substring.UTF8View {
-        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        var member = member.drop(while: isBlank)
-        while let last = member.last, isBlank(last) { member.removeLast() }
-        return member
     }
 }
 

@@ -238,24 +238,19 @@ extension TestServer {
                 }
                 guard !line.contains(0x0A) else { throw .invalidHeader }
                 if let first = line.first, isBlank(first), let last = fields.indices.last {
-                    fields[last].value += [0x20] + trimmed(line)
+                    fields[last].value += [0x20] + line.trimmingBlanks
                     continue
                 }
                 guard let colon = line.firstIndex(of: UInt8(ascii: ":")), Token.isToken(line[..<colon]) else {
                     throw .invalidHeader
                 }
                 let name = String(decoding: line[..<colon], as: UTF8.self)
-                fields.append((Field.Name(name), Array(trimmed(line[(colon + 1)...]))))
+                fields.append((Field.Name(name), Array(line[(colon + 1)...].trimmingBlanks)))
             }
-            return Header(fields.map { Field(name: $0.name, receivedBytes: trimmed($0.value[...])) })
+            return Header(fields.map { Field(name: $0.name, receivedBytes: $0.value[...].trimmingBlanks) })
         }
 
         private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-        private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-            let bytes = bytes.drop(while: isBlank)
-            return bytes.dropLast(bytes.reversed().prefix(while: isBlank).count)
-        }
     }
 
     /// A part of a multipart body.
