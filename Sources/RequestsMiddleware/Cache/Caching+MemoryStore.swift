@@ -34,7 +34,7 @@ extension Caching {
         func availableEntry(for key: Key) -> Entry? {
             state.withLock { state in
                 guard let slot = state.slots[key] else { return nil }
-                state.moveToFront(slot)
+                state.uses.use(slot)
                 return state.nodes[slot].entry
             }
         }
@@ -71,45 +71,27 @@ extension Caching {
 }
 
 extension Caching.MemoryStore {
-    /// An entry in the list of all, which is ordered by the time of the last use.
     private struct Node: Sendable {
         var key: Caching.Key
         var entry: Caching.Entry?
         var size: Int
-        var previous: Int
-        var next: Int
     }
 
-    /// The entries, in slots of an array that refer to each other: moving one to the front allocates nothing.
     private struct State: Sendable {
         var slots: [Caching.Key: Int] = [:]
         var nodes: [Node] = []
+        var uses = RecencyList()
         var size = 0
         /// The slots of removed entries.
         private var free: [Int] = []
-        /// The most and the least recently used entries; -1 for none.
-        private var first = -1
-        private var last = -1
 
         mutating func insert(_ entry: Caching.Entry, for key: Caching.Key, size: Int) {
-            let node = Node(key: key, entry: entry, size: size, previous: -1, next: -1)
-            let slot: Int
-            if let unused = free.popLast() {
-                slot = unused
-                nodes[slot] = node
-            } else {
-                slot = nodes.count
-                nodes.append(node)
-            }
+            let node = Node(key: key, entry: entry, size: size)
+            let slot = free.popLast() ?? nodes.count
+            if slot == nodes.count { nodes.append(node) } else { nodes[slot] = node }
             slots[key] = slot
             self.size += size
-            link(slot)
-        }
-
-        mutating func moveToFront(_ slot: Int) {
-            guard slot != first else { return }
-            unlink(slot)
-            link(slot)
+            uses.add(slot)
         }
 
         mutating func remove(_ key: Caching.Key) -> Caching.Entry? {
@@ -117,31 +99,18 @@ extension Caching.MemoryStore {
         }
 
         mutating func removeLast() -> Caching.Entry? {
-            guard last >= 0 else { return nil }
-            slots[nodes[last].key] = nil
-            return release(last)
+            guard uses.oldest >= 0 else { return nil }
+            slots[nodes[uses.oldest].key] = nil
+            return release(uses.oldest)
         }
 
         private mutating func release(_ slot: Int) -> Caching.Entry? {
-            unlink(slot)
+            uses.remove(slot)
             size -= nodes[slot].size
             free.append(slot)
             let entry = nodes[slot].entry
-            nodes[slot] = Node(key: Caching.Key(text: ""), entry: nil, size: 0, previous: -1, next: -1)
+            nodes[slot] = Node(key: Caching.Key(text: ""), entry: nil, size: 0)
             return entry
-        }
-
-        private mutating func link(_ slot: Int) {
-            nodes[slot].previous = -1
-            nodes[slot].next = first
-            if first >= 0 { nodes[first].previous = slot } else { last = slot }
-            first = slot
-        }
-
-        private mutating func unlink(_ slot: Int) {
-            let (previous, next) = (nodes[slot].previous, nodes[slot].next)
-            if previous >= 0 { nodes[previous].next = next } else { first = next }
-            if next >= 0 { nodes[next].previous = previous } else { last = previous }
         }
     }
 }

@@ -10,9 +10,6 @@ struct CookieTable: Sendable {
         var number: UInt64
         /// The number of the last use.
         var use: UInt64
-        /// The slots of the cookies that were used before and after this one; -1 at the ends.
-        var previous: Int
-        var next: Int
         var isFree = false
     }
 
@@ -23,8 +20,7 @@ struct CookieTable: Sendable {
     private var domains: [ByteText: [Int]] = [:]
     /// The slots of the secure cookies with each name, which other connections must not shadow.
     private var secureNames: [ByteText: [Int]] = [:]
-    private var oldest = -1
-    private var newest = -1
+    private var uses = RecencyList()
     private var counter: UInt64 = 0
     /// A date before which no cookie expires; nil if none ever does.
     private var firstExpiry: Date?
@@ -61,10 +57,9 @@ extension CookieTable {
             return markUsed(slot)
         }
         let slot = freeSlots.popLast() ?? slots.count
-        let content = Slot(cookie: cookie, number: counter, use: counter, previous: newest, next: -1)
+        let content = Slot(cookie: cookie, number: counter, use: counter)
         if slot == slots.count { slots.append(content) } else { slots[slot] = content }
-        if newest >= 0 { slots[newest].next = slot } else { oldest = slot }
-        newest = slot
+        uses.add(slot)
         domains[ByteText(cookie.domain), default: []].append(slot)
         addSecureName(of: slot)
         count += 1
@@ -73,7 +68,7 @@ extension CookieTable {
     @discardableResult
     mutating func remove(_ slot: Int) -> Cookie {
         let cookie = self[slot]
-        unlink(slot)
+        uses.remove(slot)
         removeSecureName(of: slot)
         slots[slot].cookie = .vacant
         slots[slot].isFree = true
@@ -105,18 +100,7 @@ extension CookieTable {
 
     private mutating func markUsed(_ slot: Int) {
         slots[slot].use = counter
-        guard slot != newest else { return }
-        unlink(slot)
-        slots[slot].previous = newest
-        slots[slot].next = -1
-        if newest >= 0 { slots[newest].next = slot } else { oldest = slot }
-        newest = slot
-    }
-
-    private mutating func unlink(_ slot: Int) {
-        let (previous, next) = (slots[slot].previous, slots[slot].next)
-        if previous >= 0 { slots[previous].next = next } else { oldest = next }
-        if next >= 0 { slots[next].previous = previous } else { newest = previous }
+        uses.use(slot)
     }
 }
 
@@ -173,7 +157,7 @@ extension CookieTable {
     }
 
     /// Removes the least recently used cookie, and returns it.
-    mutating func removeOldest() -> Cookie? { oldest >= 0 ? remove(oldest) : nil }
+    mutating func removeOldest() -> Cookie? { uses.oldest >= 0 ? remove(uses.oldest) : nil }
 
     /// Removes the least recently used cookie of a domain, one without Secure if there is one.
     mutating func removeOldest(of domain: String) -> Cookie? {
