@@ -24,8 +24,8 @@ final class FolderSecret: Sendable {
     ///
     /// - Parameter creating: Whether to create a secret if there is none.
     /// - Returns: The secret.
-    /// - Throws: An error with the path and the reason, also if another process creates the secret at the same time: two
-    ///   processes must not use different ones.
+    /// - Throws: An error with the path and the reason, also if another process creates the secret at the same time,
+    ///   because two processes must not use different ones.
     func load(creating: Bool) throws -> (secret: [UInt8], isFirst: Bool)? {
         if creating { try PrivateFolder.create(folder) }
         var found = try read()
