@@ -1,5 +1,5 @@
 import CRequestsTest
-@_spi(Lock) package import Requests
+@_spi(Lock) import Requests
 import RequestsPOSIX
 package import RequestsTLS
 
