@@ -6,5 +6,4 @@
 #include "../../../Sources/CRequestsPOSIX/codings.h"
 #include "../../../Sources/CRequestsPOSIX/crypto.h"
 #include "../../../Sources/CRequestsPOSIX/tls.h"
-#include "../../../Sources/CRequestsPOSIX/certificates.h"
 #include "../../../Sources/CRequestsPOSIX/psl.h"
