@@ -271,7 +271,9 @@ extension Connection {
     ) async throws(WaitError) {
         // On an actor with its own executor, this is not the blocked thread.
         let isolation: (any Actor)? = #isolation
-        if isolation == nil, !Task.isCancelled, thread.waitInPlace({ channel.becomesReady(for: wanted, by: deadline) }) {
+        if isolation == nil, !Task.isCancelled,
+            thread.waitInPlace({ channel.becomesReady(for: wanted, by: deadline) })
+        {
             return
         }
         try await channel.wait(for: wanted, by: deadline, on: thread.poll)
