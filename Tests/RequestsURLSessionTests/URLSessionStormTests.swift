@@ -24,12 +24,14 @@ struct URLSessionStormTests {
                 var counts = (whole: 0, cancelled: 0)
                 for first in stride(from: 0, to: cancellations, by: 8) {
                     let calls = try (first..<first + 8).map { try Call($0, to: server, in: folder, over: executor) }
-                    for call in calls { call.cancelSoon() }
+                    // One call is not cancelled, and one is before it has begun; other tests can delay the others.
+                    calls[0].task.cancel()
+                    for call in calls.dropFirst(2) { call.cancelSoon() }
                     for call in calls {
                         if try await call.isWhole() { counts.whole += 1 } else { counts.cancelled += 1 }
                     }
                 }
-                #expect(counts.whole > 0 && counts.cancelled > 0, "\(counts)")
+                #expect(counts.whole >= cancellations / 8 && counts.cancelled > 0, "\(counts)")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count <= counts.whole)
             }
         }
