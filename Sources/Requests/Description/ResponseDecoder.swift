@@ -127,20 +127,6 @@ public struct ResponseDecoder<Response>: Sendable {
         case .suspending(let decode): return try await decode(response, makeDecoder)
         }
     }
-
-    /// Returns the value decoded from `response` without suspending; nil when decoding may suspend.
-    @inlinable
-    @inline(__always)  // otherwise the response and the request are copied for it
-    func immediateValue<R: RequestConvertible>(from response: RawResponse, for request: R) throws -> Response? {
-        guard case .bytes(let body) = response.body else { return nil }
-        switch decoding {
-        case .suspending: return nil
-        case .immediate(let decode, _):
-            if Response.self == Void.self, let nothing = () as? Response { return nothing }
-            return try decode(response.head, body)
-        case .json(let decode, _): return try decode(body) { request.makeJSONDecoder() }
-        }
-    }
 }
 
 extension ResponseBody {

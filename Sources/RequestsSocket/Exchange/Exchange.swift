@@ -114,7 +114,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     /// Whether the response is received without a wait when the request has been sent.
     ///
     /// A peer on the same machine may have responded by then, and suspending takes longer than receiving. Among many
-    /// calls it has rarely responded, and a wait in place receives in any case.
+    /// calls it has rarely responded, and the thread of a blocking call does not suspend.
     var receivesAtOnce: Bool
     /// The bytes of a body that is collected.
     var collection: BodyCollection?

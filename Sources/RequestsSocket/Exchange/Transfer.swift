@@ -35,8 +35,6 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var firstByte: Deadline?
     /// The time at which the response ended.
     private(set) var end: Deadline?
-    /// The time of the last call of ``needOfResponse(at:)``, until ``takeNeeded()``.
-    private var needed: Deadline?
     /// Whether time has passed since the head arrived: something was waited for, or the caller took a piece.
     private var isLater = true
     private let target: TargetURI
@@ -190,7 +188,7 @@ extension Transfer where C: ~Copyable {
     }
 
     /// Records what was received, and returns whether anything arrived, the end included.
-    mutating func record(_ result: TransferResult) throws(RequestError) -> Bool {
+    private mutating func record(_ result: TransferResult) throws(RequestError) -> Bool {
         switch result {
         case .bytes(let count):
             budget.add(count)
@@ -310,7 +308,6 @@ extension Transfer where C: ~Copyable {
         if isBudgetSpent { return .turn }
         // All bytes that the peer sent before sending failed have been read; no more will arrive.
         if let sendFailure { throw .lost(sendFailure) }
-        needed = now
         guard carrier.awaitsResponse else {
             return .event(.reading, until: limitOfNextByte(from: now), in: .betweenBytes)
         }
@@ -318,9 +315,6 @@ extension Transfer where C: ~Copyable {
         firstByteLimit = limit
         return .event(.reading, until: limit, in: .firstByte)
     }
-
-    /// Returns the time at which the response was needed, for a wait that begins at once; without one, reads the clock.
-    mutating func takeNeeded() -> Deadline { needed.take() ?? .now }
 
     /// Returns what the transfer needs while the carrier accepts no more: space, or an event in `other` directions.
     mutating func needOfSpace(or other: Interest) -> ExchangeNeed {
