@@ -48,7 +48,9 @@ struct LockedFile: Sendable {
         }
     }
 
-    /// Returns the JSON in the file, whose member `version` must be 1; nil if there is no file.
+    /// Returns the JSON in the file; nil if there is no file.
+    ///
+    /// The member `version` must be 1.
     func read<Content: Decodable>(_ kind: String, as type: Content.Type) throws(Problem) -> Content? {
         guard let bytes = try attempt({ () throws(FileError) in try PrivateFile.contents(of: path, limit: limit) })
         else { return nil }

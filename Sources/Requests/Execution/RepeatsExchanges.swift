@@ -18,8 +18,9 @@ package protocol RepeatsExchanges {
 }
 
 extension RequestExecutor {
-    /// The function of the innermost middleware that repeats exchanges: the retries of the executor if there are any,
-    /// rather than those of the request.
+    /// The function of the innermost middleware that repeats exchanges.
+    ///
+    /// If the executor has retries, a request's own middleware does not decide.
     fileprivate var repetition: RepeatsExchanges.Repetition? {
         middlewareOfChain.reversed().lazy.compactMap { ($0 as? any RepeatsExchanges)?.repetition }.first
     }

@@ -23,7 +23,7 @@ extension PreparedRequest {
 extension Request {
     /// Returns this request with `middleware` of its own, which runs on every executor.
     ///
-    /// It receives the request after the middleware that the request already has, and before that of the executor. See
+    /// The middleware that was added first receives the request first, and the executor's middleware last. See
     /// ``RequestAttributes/middleware``.
     public consuming func intercepted(by middleware: any Middleware) -> Self {
         attributes.middleware.append(middleware)

@@ -1,6 +1,5 @@
 extension CacheExchange {
-    /// A request, which is equal to others with the same URI, the same fields except those of spans, the same userinfo,
-    /// the same use of cookies and the same caller.
+    /// A request as the cache compares it: by URI, userinfo, caller, use of cookies, and all fields but those of spans.
     struct Identity: Hashable, Sendable {
         private let exchange: CacheExchange
 

@@ -50,8 +50,8 @@ private struct RequestRetrying: Middleware, RepeatsExchanges {
 extension Request {
     /// Returns this request with its own retry policy.
     ///
-    /// On an executor with `retrying(_:budget:clock:)`, the policy replaces that of the executor, whose budget still
-    /// applies. On any other executor, the request is retried outside all middleware of the executor.
+    /// An executor with `retrying(_:budget:clock:)` uses this policy in place of its own, and keeps its budget. On any
+    /// other executor, the request is retried outside all middleware of the executor.
     public consuming func retrying(_ policy: RetryPolicy) -> Self {
         setting(attribute: OwnRetryPolicy.self, to: policy)
             .intercepted(by: RequestRetrying(retrying: Retrying(policy)))
