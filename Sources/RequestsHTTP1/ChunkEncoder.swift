@@ -7,7 +7,8 @@ package import Requests
 /// try encoder.end(trailers: .empty, in: &buffer)
 /// ```
 package struct ChunkEncoder: Sendable {
-    private var isFirst = true
+    /// Whether the end of the last chunk has not been appended.
+    private var isOpen = false
 
     package init() {}
 
@@ -17,7 +18,7 @@ package struct ChunkEncoder: Sendable {
     package mutating func begin(_ count: Int, in buffer: inout [UInt8]) {
         guard count > 0 else { return }
         endChunk(in: &buffer)
-        isFirst = false
+        isOpen = true
         // Hexadecimal digits from the highest nibble that is not zero, without leading zeros.
         var shift = (Int.bitWidth - 1 - count.leadingZeroBitCount) & ~3
         while shift >= 0 {
@@ -36,14 +37,15 @@ package struct ChunkEncoder: Sendable {
         for field in trailers { try FieldLines.check(field) }
         guard trailers.allSatisfy(\.name.isAllowedInTrailers) else { throw .violation(.trailer) }
         endChunk(in: &buffer)
-        isFirst = true
         buffer.append(Octet.zero)
         FieldLines.endLine(in: &buffer)
         for field in trailers { try FieldLines.append(field, to: &buffer) }
         FieldLines.endLine(in: &buffer)
     }
 
-    private func endChunk(in buffer: inout [UInt8]) {
-        if !isFirst { FieldLines.endLine(in: &buffer) }
+    /// Appends the end of the last chunk, unless that was done; for a pause before the next one.
+    package mutating func endChunk(in buffer: inout [UInt8]) {
+        if isOpen { FieldLines.endLine(in: &buffer) }
+        isOpen = false
     }
 }

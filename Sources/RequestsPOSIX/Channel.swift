@@ -132,7 +132,13 @@ extension Channel {
         try await wait(for: .both, by: deadline, on: poll)
     }
 
-    /// Suspends until a direction of `wanted` is ready, as the three functions above do.
+    /// Ends the current wait of the channel, or the next one, as if it were ready.
+    package func signal() {
+        point.deliver(.both)
+    }
+
+    /// Suspends until a direction of `wanted` is ready, as the three functions above do; without one, until
+    /// ``signal()`` is called.
     ///
     /// With `standing` a wait for reading makes the reactor report all that arrives from then on, so that the next such
     /// wait needs no request; every other wait ends this. All bytes that arrived before must have been read by then,
@@ -152,7 +158,7 @@ extension Channel {
 
     private func wait(for wanted: Interest, by deadline: Int64, on poll: ThreadPoll) async throws(WaitError) {
         if let error = faults?.nextWaitError() { throw .failed(error) }
-        let watched = poll.watch(socket.number, wanted, for: point, by: deadline)
+        let watched = poll.watch(wanted.isEmpty ? -1 : socket.number, wanted, for: point, by: deadline)
         defer { poll.forget(watched) }
         guard let ticket = try point.begin(wanted.direction, isForBoth: wanted.isForBoth) else { return }
         let outcome = await point.wait(for: wanted.direction, ticket: ticket, by: deadline, clock: poll)
@@ -184,6 +190,11 @@ extension Channel {
     private func watch(_ wanted: Interest, _ standing: Bool) throws(WaitError) {
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in
+                // Even without a direction the kernel would report the end of the connection, again and again.
+                guard !wanted.isEmpty else {
+                    _ = try addPoint(to: &registration)
+                    return
+                }
                 try watch(registration.wanted.union(wanted), standing, as: &registration)
                 registration.wanted.formUnion(wanted)
             }
@@ -220,27 +231,24 @@ extension Channel {
     ) throws(SystemError) {
         let standing = standing && wanted == .reading
         if standing, registration.isStanding { return }
-        let core = reactor.core
-        if let token = registration.token {
-            try core.queue.watch(socket.number, token: token, interest: wanted, standing: standing)
+        let token = try addPoint(to: &registration)
+        if registration.isAdded {
+            try reactor.core.queue.watch(socket.number, token: token, interest: wanted, standing: standing)
         } else {
-            // The queue checks as well, but only after the table has been changed.
-            try reactor.checkProcess()
-            let token = core.table.withLock { $0.insert(point) }
-            do throws(SystemError) {
-                if registration.isAdded {
-                    try core.queue.watch(socket.number, token: token, interest: wanted, standing: standing)
-                } else {
-                    try core.queue.add(socket.number, token: token, interest: wanted, standing: standing)
-                }
-            } catch {
-                core.table.withLock { $0.remove(token) }
-                throw error
-            }
-            registration.token = token
+            try reactor.core.queue.add(socket.number, token: token, interest: wanted, standing: standing)
             registration.isAdded = true
         }
         registration.isStanding = standing && ReadinessQueue.supportsStandingReports
+    }
+
+    /// Adds the point of the channel's waits to the table of the reactor, which ends them at their deadlines.
+    private func addPoint(to registration: inout Registration) throws(SystemError) -> SlotToken {
+        if let token = registration.token { return token }
+        // The queue checks as well, but only after the table has been changed.
+        try reactor.checkProcess()
+        let token = reactor.core.table.withLock { $0.insert(point) }
+        registration.token = token
+        return token
     }
 }
 

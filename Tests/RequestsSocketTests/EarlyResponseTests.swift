@@ -249,22 +249,74 @@ struct EarlyResponseTests {
         }
     }
 
-    @Test("a body with a source is sent to its end, also before a streamed response", .rows("R-45"))
+    private static func produced(
+        _ arrivals: [ScriptedCarrier.Arrival], accepting: [ScriptedCarrier.Acceptance] = [],
+        delivery: ResponseBody.Delivery = .collected(limit: 100)
+    ) throws -> ExchangeSteps {
+        let body = RequestBody.stream(length: nil, isReplayable: true) { SentChunks(chunks: []) }
+        return try ExchangeSteps(
+            .example(.put, body: body, delivery: delivery), arrivals, accepting: accepting)
+    }
+
+    @Test("a body with a source is sent to its end", .rows("R-45"))
     func source() throws {
-        for delivery in [ResponseBody.Delivery.collected(limit: 100), .streamed] {
-            let body = RequestBody.stream(length: nil, isReplayable: true) { SentChunks(chunks: []) }
-            var steps = try ExchangeSteps(
-                .example(.put, body: body, delivery: delivery), [.bytes(Self.kept + "ok")],
-                accepting: [.bytes(.max), .bytes(3), .full])
-            try steps.advance(pieces: ["hello", "world", nil])
-            #expect(steps.exchange.carrier.sentText.hasSuffix("5\r\nhello\r\n5\r\nworld\r\n0\r\n\r\n"))
-            #expect(steps.exchange.isStreaming == (delivery == .streamed))
-            #expect(steps.exchange.response().metrics.isRequestBodyIncomplete == false)
+        var steps = try Self.produced([.bytes(Self.kept + "ok")], accepting: [.bytes(.max), .bytes(3), .full])
+        try steps.advance(pieces: ["hello", "world", nil])
+        #expect(steps.exchange.carrier.sentText.hasSuffix("5\r\nhello\r\n5\r\nworld\r\n0\r\n\r\n"))
+        #expect(steps.body == "ok" && steps.exchange.response().metrics.isRequestBodyIncomplete == false)
+    }
+
+    @Test("a response that arrives while the source pauses is received, and then the source continues", .rows("R-45"))
+    func pausingSource() throws {
+        var steps = try Self.produced([.nothing, .bytes(Self.kept + "o"), .nothing, .bytes("k")])
+        try steps.advance(4)
+        // Without a limit: the peer need not send anything before it has the next piece.
+        #expect(steps.log == ["piece", "read sending", "read sending", "nothing sending"])
+        #expect(steps.limits.allSatisfy { $0 == .distantFuture } && steps.body == "ok")
+        try steps.offer("hello")
+        try steps.advance(pieces: [nil])
+        #expect(steps.exchange.carrier.sentText.hasSuffix("5\r\nhello\r\n0\r\n\r\n"))
+        #expect(!steps.exchange.response().metrics.isRequestBodyIncomplete && !steps.exchange.isCarrierReusable)
+    }
+
+    @Test("a refusal ends a body whose source pauses", .rows("R-45"), arguments: [nil, 10])
+    func refusedSource(length: Int?) throws {
+        let body = RequestBody.stream(length: length, isReplayable: true) { SentChunks(chunks: []) }
+        var steps = try ExchangeSteps(.example(.put, body: body), [.nothing, .bytes(Self.refusal + "ok")])
+        try steps.advance()
+        #expect(steps.log == ["piece", "read sending"] && steps.body == "ok")
+        #expect(steps.exchange.response().metrics.isRequestBodyIncomplete)
+    }
+
+    @Test("a streamed response is returned while the source pauses, and reading it sends the pieces", .rows("R-45"))
+    func echo() throws {
+        var steps = try Self.produced(
+            [
+                .nothing, .bytes("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .nothing, .nothing, .bytes("o"),
+                .nothing, .nothing, .bytes("k"),
+            ],
+            delivery: .streamed)
+        try steps.advance()
+        #expect(steps.log == ["piece", "read sending"] && steps.exchange.isStreaming)
+        for text in ["o", "k"] {
+            try steps.offer(text)
+            steps.exchange.beginPiece()
+            try steps.advance()
+            #expect(steps.exchange.takePiece() == Data(text.utf8))
+            #expect(steps.exchange.carrier.sentText.hasSuffix("1\r\n\(text)\r\n"))
         }
-        let body = RequestBody.stream(length: 10, isReplayable: true) { SentChunks(chunks: []) }
-        var refused = try ExchangeSteps(.example(.put, body: body), [.bytes(Self.refusal + "ok")])
-        try refused.advance(pieces: ["hello", "world", nil])
-        #expect(refused.log == ["piece"] && refused.exchange.response().metrics.isRequestBodyIncomplete)
+        try steps.offer(nil)
+        steps.exchange.beginPiece()
+        try steps.advance()
+        #expect(steps.exchange.takePiece() == nil && steps.exchange.carrier.sentText.hasSuffix("0\r\n\r\n"))
+        #expect(steps.exchange.measurements.timeToRequestSent != nil)
+    }
+
+    @Test("the end of the connection is seen while the source pauses", .rows("R-45"), arguments: [false, true])
+    func endInPause(hasBegun: Bool) throws {
+        var steps = try Self.produced([.nothing] + (hasBegun ? [.bytes(Self.kept + "o")] : []) + [.end])
+        let error = #expect(throws: RequestError.self) { try steps.advance() }
+        #expect(error?.reason == .connectionLost && (error?.response != nil) == hasBegun)
     }
 
     @Test("after 100 (Continue) the rule applies; instead of it, any final status ends sending", .rows("R-45", "R-46"))

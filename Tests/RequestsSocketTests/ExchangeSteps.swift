@@ -22,6 +22,8 @@ struct ExchangeSteps: ~Copyable {
     }
 
     /// Advances until nothing more is needed or `count` needs were recorded, providing each need at once.
+    ///
+    /// A source without `pieces` pauses.
     mutating func advance(_ count: Int = 100, pieces: [String?] = []) throws(RequestError) {
         var pieces = pieces
         while log.count < count, let need = try exchange.advance() {
@@ -29,8 +31,13 @@ struct ExchangeSteps: ~Copyable {
             if case .event(_, let limit, _) = need { limits.append(limit) }
             exchange.pause()
             if need == .connection { return }
-            if need == .piece { try exchange.offer(pieces.removeFirst().map { Data($0.utf8) }) }
+            if need == .piece, !pieces.isEmpty { try offer(pieces.removeFirst()) }
         }
+    }
+
+    /// Offers a piece of the body, or its end.
+    mutating func offer(_ piece: String?) throws(RequestError) {
+        try exchange.offer(piece.map { Data($0.utf8) })
     }
 
     var body: String? {
@@ -48,7 +55,8 @@ extension ExchangeNeed {
     fileprivate var text: String {
         switch self {
         case .event(let wanted, _, let phase):
-            (wanted == .both ? "write or read" : wanted == .writing ? "write" : "read") + " \(phase.timeoutName)"
+            (wanted == .both ? "write or read" : wanted == .writing ? "write" : wanted.isEmpty ? "nothing" : "read")
+                + " \(phase.timeoutName)"
         case .turn: "turn"
         case .piece: "piece"
         case .connection: "connection"

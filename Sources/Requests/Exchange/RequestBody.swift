@@ -22,8 +22,8 @@ public enum RequestBody: Sendable {
 extension RequestBody {
     /// A type that produces the chunks of a request body, in order.
     ///
-    /// A source belongs to one transmission. If that ends early, the source is released without a notification. It need
-    /// not be `Sendable` (decision 0002).
+    /// A source belongs to one transmission. If that ends early, the task that calls ``next()`` is cancelled, and the
+    /// source is released. It need not be `Sendable` (decision 0002).
     public protocol Source {
         /// Returns the next chunk, or nil at the end; an empty chunk is skipped.
         ///

@@ -235,19 +235,19 @@ extension Connection {
 // MARK: Waiting
 
 extension Connection {
-    /// Suspends until a direction of `wanted` is ready.
+    /// Suspends until a direction of `wanted` is ready; without one, until the channel is signalled.
     ///
     /// Many calls at once wait for heads with standing reports: nearly every such wait suspends, and needs no request
     /// then (decision 0011). So do all waits to read on a thread that runs the tasks itself (decision 0040).
     func wait(for wanted: Interest, by deadline: Deadline, atHead: Bool) async throws(WaitError) {
-        let wanted = stream.directions(for: wanted)
-        if wanted.isEmpty { return try await takeTurn(by: deadline) }
+        let directions = stream.directions(for: wanted)
+        if directions.isEmpty, !wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
             let standing = atHead && !wasAlone || runsTasks
             hasStandingReports = standing
-            return try await channel.wait(for: wanted, by: deadline, standing: standing)
+            return try await channel.wait(for: directions, by: deadline, standing: standing)
         }
-        try await wait(for: wanted, by: deadline, on: thread)
+        try await wait(for: directions, by: deadline, on: thread)
     }
 
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
@@ -271,7 +271,7 @@ extension Connection {
     ) async throws(WaitError) {
         // On an actor with its own executor, this is not the blocked thread.
         let isolation: (any Actor)? = #isolation
-        if isolation == nil, !Task.isCancelled,
+        if isolation == nil, !Task.isCancelled, !wanted.isEmpty,
             thread.waitInPlace({ channel.becomesReady(for: wanted, by: deadline) })
         {
             return

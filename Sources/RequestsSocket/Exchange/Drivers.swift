@@ -47,17 +47,12 @@ extension SocketExchange {
 
     /// Advances the exchange until it has nothing more to do, and suspends for what it needs.
     mutating func run() async throws(RequestError) {
-        var source: (any RequestBody.Source)?
         while let need = try advance() {
             switch need {
             case .event(let wanted, let limit, let phase): try await wait(for: wanted, until: limit, in: phase)
             case .turn: try await takeTurn()
-            case .piece:
-                if source == nil { source = try makeSource() }
-                try await offer(from: &source)
-            case .connection:
-                source = nil
-                try await reconnect()
+            case .piece: try beginProducing()
+            case .connection: try await reconnect()
             }
         }
     }
@@ -78,18 +73,6 @@ extension SocketExchange {
     private mutating func takeTurn() async throws(RequestError) {
         try checkTurn()
         await Task.yield()
-    }
-
-    @inline(never)
-    private mutating func offer(from source: inout (any RequestBody.Source)?) async throws(RequestError) {
-        do throws(RequestError) {
-            let piece = try await source?.nextPiece() ?? nil
-            // A source that produces slowly may never let the exchange wait.
-            try exchange.outgoing.timeLimits.check()
-            try exchange.offer(piece)
-        } catch {
-            try fail(error)
-        }
     }
 
     /// Sends the request again on a new connection, in the slot of the one that was lost.

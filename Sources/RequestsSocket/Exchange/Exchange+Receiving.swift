@@ -44,6 +44,14 @@ extension Exchange where C: ~Copyable {
         case .sending, .paused:
             state.upload = .sending
             return transfer.isBudgetSpent ? .turn : nil
+        case .producing:
+            if transfer.isBudgetSpent { return .turn }
+            // A server may read a chunk only when it has its end.
+            if unsent.completePiece() {
+                state.upload = .sending
+                return nil
+            }
+            return .pieceOrEvent(state.isReceiving ? .reading : .none)
         case .blocked:
             state.upload = .paused
             // Without a budget, bytes may have arrived that were not received.

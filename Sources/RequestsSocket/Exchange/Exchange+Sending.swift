@@ -8,7 +8,9 @@ extension Exchange where C: ~Copyable {
         if !unsent.hasParts {
             switch try unsent.prepare() {
             case .parts: break
-            case .piece: return .piece
+            case .piece:
+                state.upload = .producing
+                return .piece
             case .file(let file, let position, let count):
                 switch transfer.send(file.reader, from: position, count: count) {
                 case nil: try unsent.advanceFile(nil)
@@ -69,6 +71,8 @@ extension Exchange where C: ~Copyable {
     package mutating func offer(_ piece: Data?) throws(RequestError) {
         do throws(RequestError) {
             try unsent.receive(piece)
+            transfer.resume()
+            state.upload = .sending
         } catch {
             try fail(error)
         }

@@ -8,7 +8,8 @@ package import RequestsPOSIX
 ///
 /// | upload      | awaited                         | arriving, in five ways  | streaming   | complete    |
 /// |-------------|---------------------------------|-------------------------|-------------|-------------|
-/// | `sending`   | send; a piece                   | send; a piece           | nothing (1) | send; a piece |
+/// | `sending`   | send                            | send                    | nothing (1) | send        |
+/// | `producing` | receive; a piece or bytes       | receive; a piece or bytes | nothing (1) | a piece   |
 /// | `paused`    | receive, then send              | receive, then send      | nothing (1) | send        |
 /// | `blocked`   | receive; space or bytes         | receive; space or bytes | nothing (1) | space       |
 /// | `expecting` | receive; bytes until an instant | –                       | –           | –           |
@@ -16,13 +17,15 @@ package import RequestsPOSIX
 /// | `stopped`   | receive; bytes                  | receive; bytes          | nothing     | nothing (2) |
 /// | `lost`      | a connection                    | –                       | –           | –           |
 ///
-/// 1. The request continues with the next piece that the caller reads. A body with a source is sent first, as with a
-///    complete response, because the source lives only as long as one run of the driver.
+/// 1. The request continues when the caller reads the next piece.
 /// 2. It is an error if the carrier failed, and the server had not refused the remainder: its status is below 300, and
 ///    its response does not end the connection.
 ///
 /// | event                                              | upload                  | response                 |
 /// |----------------------------------------------------|-------------------------|--------------------------|
+/// | a source must produce the next bytes               | `producing`             |                          |
+/// | it pauses, and the end of a chunk was not sent     | `producing` → `sending` |                          |
+/// | the source has produced them, or has ended         | `sending`               |                          |
 /// | the carrier accepts no more bytes                  | `blocked`               |                          |
 /// | a part was sent, or the wait for space has ended   | `paused`                |                          |
 /// | nothing more has arrived                           | `paused` → `sending`    |                          |
@@ -41,6 +44,8 @@ struct ExchangeState: Sendable {
     enum Upload: Sendable {
         /// The next bytes are sent.
         case sending
+        /// The next bytes are being produced by the source of the body.
+        case producing
         /// The response is checked before the next bytes are sent.
         case paused
         /// The carrier accepts no more bytes now.
@@ -81,7 +86,7 @@ struct ExchangeState: Sendable {
     /// Whether more of the request is to be sent.
     var isUploading: Bool {
         switch upload {
-        case .sending, .paused, .blocked: true
+        case .sending, .producing, .paused, .blocked: true
         case .expecting, .ended, .stopped, .lost: false
         }
     }
@@ -93,6 +98,9 @@ struct ExchangeState: Sendable {
         case .streaming, .complete: false
         }
     }
+
+    /// Whether the source of the body must produce the next bytes.
+    var isProducing: Bool { if case .producing = upload { true } else { false } }
 
     /// Whether the whole request was sent.
     var hasSentRequest: Bool { if case .ended = upload { true } else { false } }
@@ -178,7 +186,7 @@ extension Exchange where C: ~Copyable {
                 case .complete where !state.isUploading:
                     try complete()
                     return nil
-                case .streaming where !state.isUploading || !unsent.isProduced: return nil
+                case .streaming: return nil
                 default: if let need = try step() { return need }
                 }
             } catch {
@@ -191,7 +199,7 @@ extension Exchange where C: ~Copyable {
         switch state.upload {
         case .sending: try send()
         case .expecting(let limit): try expect(until: limit)
-        case .paused, .blocked, .ended, .stopped: try receive()
+        case .producing, .paused, .blocked, .ended, .stopped: try receive()
         case .lost: .connection
         }
     }

@@ -7,10 +7,15 @@ package enum ExchangeNeed: Equatable, Sendable {
     case event(Interest, until: Deadline, in: RequestError.Phase)
     /// A yield to other tasks, because much work was done without a wait.
     case turn
-    /// The next piece of the body that the request produces.
+    /// That the source of the body begins to produce its next piece.
     case piece
     /// A new connection, for a second transmission of the request.
     case connection
+
+    /// An event of its carrier, or the piece that the source is producing; the peer cannot delay the exchange here.
+    static func pieceOrEvent(_ wanted: Interest) -> ExchangeNeed {
+        .event(wanted, until: .distantFuture, in: .sending)
+    }
 
     /// Returns this need, ending at `limit` at the latest.
     func ending(by limit: Deadline) -> ExchangeNeed {

@@ -43,6 +43,13 @@ struct PieceUpload: Sendable {
         return nil
     }
 
+    /// Returns the part to send when the source pauses; empty if there is none.
+    mutating func pause() -> [UInt8] {
+        var end: [UInt8] = []
+        encoder.endChunk(in: &end)
+        return end
+    }
+
     /// Returns a chunk, or the last chunk and the trailers (RFC 9112 §7.1).
     private mutating func chunk(_ piece: Data?) throws(RequestError) -> (head: [UInt8], body: Data) {
         var line: [UInt8] = []
@@ -63,17 +70,5 @@ struct PieceUpload: Sendable {
     private static func mismatch(_ comparison: String, _ length: Int) -> RequestError {
         RequestError(
             .bodyEncodingFailed, detail: "the body is \(comparison) its declared \(ErrorText.bytes(length))")
-    }
-}
-
-extension RequestBody.Source {
-    /// Returns the next piece that is not empty; nil at the end.
-    mutating func nextPiece() async throws(RequestError) -> Data? {
-        try await RequestError.wrapping(.bodyEncodingFailed) {
-            while let piece = try await next() {
-                if !piece.isEmpty { return piece }
-            }
-            return nil
-        }
     }
 }

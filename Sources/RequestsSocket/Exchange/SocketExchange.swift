@@ -100,6 +100,8 @@ extension UniqueBox<PlannedExchange> {
 struct SocketExchange: ~Copyable, Sendable {
     private let place: PooledOrigin
     var exchange: Exchange<Connection>
+    /// The source of a produced body, while the body is sent.
+    private var feed: BodyFeed?
     private var hasReturnedConnection = false
     private var hasRecordedVersion = false
 
@@ -123,9 +125,11 @@ extension SocketExchange {
     @inline(never)
     mutating func advance() throws(RequestError) -> ExchangeNeed? {
         defer { recordPeer() }
-        if let need = try exchange.advance() { return need }
-        returnConnection()
-        return nil
+        try offerPiece()
+        let need = try exchange.advance()
+        if !exchange.state.isUploading { feed = nil }
+        if need == nil { returnConnection() }
+        return need
     }
 
     /// Records that the expected event did not occur; see ``Exchange/fail(_:until:in:)``.
@@ -192,21 +196,35 @@ extension SocketExchange {
     /// Begins the second transmission.
     @inline(never)
     mutating func restart(on connection: Connection) {
+        feed = nil
         place.pool.recordUse(of: connection)
         place.pool.beginExchange(for: exchange.outgoing.request, on: connection)
         exchange.restart(
             on: connection, stamps: connection.stamps, tls: connection.tls, receivesAtOnce: connection.receivesAtOnce)
     }
 
-    /// Returns the source of a produced body; nil if the exchange continues without it.
+    /// Begins to produce the next piece of the body; when it is there, it ends the wait of the exchange.
     @inline(never)
-    mutating func makeSource() throws(RequestError) -> (any RequestBody.Source)? {
-        guard case .stream(_, let make) = exchange.outgoing.payload else { return nil }
+    mutating func beginProducing() throws(RequestError) {
+        guard case .stream(_, let make) = exchange.outgoing.payload else { return }
+        let channel = connection.channel
         do throws(RequestError) {
-            return try RequestError.wrapping(.bodyEncodingFailed, make)
+            if feed == nil { feed = BodyFeed(try RequestError.wrapping(.bodyEncodingFailed, make)) }
+            feed?.begin(for: channel)
         } catch {
             try fail(error)
-            return nil
+        }
+    }
+
+    /// Passes a piece that has been produced to the exchange.
+    private mutating func offerPiece() throws(RequestError) {
+        do throws(RequestError) {
+            guard exchange.state.isProducing, let piece = try feed?.take() else { return }
+            // A source that produces slowly may never let the exchange wait.
+            try exchange.outgoing.timeLimits.check()
+            try exchange.offer(piece.data)
+        } catch {
+            try exchange.fail(error)
         }
     }
 

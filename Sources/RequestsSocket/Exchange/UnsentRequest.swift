@@ -75,9 +75,6 @@ struct UnsentRequest: Sendable {
     /// Whether bytes of the parts remain to be sent.
     var hasParts: Bool { offset < head.count + body.count }
 
-    /// Whether the body comes from a source.
-    var isProduced: Bool { if case .pieces = source { true } else { false } }
-
     /// Whether nothing comes after the parts.
     var isLast: Bool {
         switch source {
@@ -120,6 +117,16 @@ struct UnsentRequest: Sendable {
         let parts = try pieces.receive(piece)
         source = .pieces(pieces)
         if let parts { set(parts.head, parts.body) }
+    }
+
+    /// Completes the last piece, for a pause of the source; returns whether that takes new parts.
+    mutating func completePiece() -> Bool {
+        guard case .pieces(var pieces) = source else { return false }
+        let end = pieces.pause()
+        if end.isEmpty { return false }
+        source = .pieces(pieces)
+        set(end, Data())
+        return true
     }
 
     /// Records that the carrier sent `count` bytes of the file; nil if it cannot send this file, which is read then.

@@ -75,6 +75,18 @@ extension CallingThread {
         return Task.immediate(executorPreference: self, operation: operation)
     }
 
+    /// Starts `operation` as a task of its own, on the executor of the current task; where possible, it begins before
+    /// the function returns.
+    package static func startTask(
+        _ operation: @escaping @Sendable @isolated(any) () async -> Void
+    ) -> Task<Void, Never> {
+        guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
+            return Task(executorPreference: current, operation: operation)
+        }
+        let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
+        return Task.immediate(executorPreference: executor, operation: operation)
+    }
+
     private func finish() {
         state.withLock { state in
             state.isDone = true
