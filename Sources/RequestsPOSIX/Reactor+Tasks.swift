@@ -1,5 +1,4 @@
 @_spi(Lock) import Requests
-import Synchronization
 
 // A reactor whose thread runs tasks between its waits: a task that waits for a socket is resumed on the thread that
 // received the report, without a thread switch (decision 0040).
@@ -7,52 +6,17 @@ import Synchronization
 extension Reactor {
     package var runsTasks: Bool { core.jobs != nil }
 
-    /// Begins to run the jobs of `executor`, which calls ``enqueue(_:)`` for them, and ``end(_:)`` when it is released.
+    /// Begins to run the jobs of `executor`, which calls ``enqueue(_:)`` for them.
     ///
     /// The executor has to be the object that tasks prefer: the runtime retains and releases that one.
     package func begin(_ executor: any TaskExecutor) {
-        let unowned = executor.asUnownedTaskExecutor()
         core.jobs?.begin(executor)
-        Self.running.withLock { $0.append(Registration(executor: unowned, reactor: self)) }
-        Self.runningCount.add(1, ordering: .relaxed)
-    }
-
-    /// Ends the use of `executor`, of which no job is left.
-    package func end(_ executor: UnownedTaskExecutor) {
-        // A thread that a forked child does not have may have held the lock (decision 0019).
-        guard !isInherited else { return }
-        Self.runningCount.subtract(1, ordering: .relaxed)
-        Self.running.withLock { $0.removeAll { $0.executor == executor } }
     }
 
     /// Adds a job of the executor, and wakes the thread if necessary.
     package func enqueue(_ job: consuming ExecutorJob) {
         if let jobs = core.jobs, jobs.append(UnownedJob(job)) { core.signal.signal() }
     }
-
-    /// The reactor whose thread runs the current task; nil in tasks of other executors.
-    package static var current: Reactor? {
-        guard runningCount.load(ordering: .relaxed) > 0,
-            let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor })
-        else { return nil }
-        return running.withLock { $0.first { $0.executor == executor }?.reactor }
-    }
-
-    /// Returns the reactor for the waits of the current task: the one that runs it, or that of the process.
-    package static func preferred() throws(SystemError) -> Reactor {
-        if let current { return current }
-        return try shared()
-    }
-
-    private struct Registration {
-        let executor: UnownedTaskExecutor
-        weak let reactor: Reactor?
-    }
-
-    /// The reactors that run tasks.
-    private static let running = Lock<[Registration]>([])
-    /// Their number; a program without them reads nothing else.
-    private static let runningCount = Atomic(0)
 }
 
 /// The jobs of the tasks that run on a reactor's thread.

@@ -1,4 +1,4 @@
-import RequestsPOSIX
+package import RequestsPOSIX
 
 /// A task executor with one thread, which waits for sockets and runs the tasks that use them.
 ///
@@ -34,12 +34,16 @@ public final class SocketTaskExecutor: TaskExecutor {
         reactor?.begin(self)
     }
 
-    deinit {
-        reactor?.end(asUnownedTaskExecutor())
-    }
-
     /// Adds a job of a task.
     public func enqueue(_ job: consuming ExecutorJob) {
         if let reactor { reactor.enqueue(job) } else { globalConcurrentExecutor.enqueue(job) }
+    }
+
+    /// The reactor whose thread runs the current task; nil in tasks of other executors, and on systems that do not
+    /// return the executor of a task as an object.
+    package static var currentReactor: Reactor? {
+        guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return nil }
+        let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
+        return (executor as? SocketTaskExecutor)?.reactor
     }
 }

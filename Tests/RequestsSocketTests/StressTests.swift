@@ -168,7 +168,10 @@ private enum Storm {
 
     /// Returns the reactor on which tasks that prefer `executor` wait.
     private static func waitingReactor(of executor: SocketTaskExecutor?) async throws -> Reactor {
-        try await withTaskExecutorPreference(executor) { try Reactor.preferred() }
+        try await withTaskExecutorPreference(executor) {
+            if let current = SocketTaskExecutor.currentReactor { return current }
+            return try Reactor.shared()
+        }
     }
 }
 

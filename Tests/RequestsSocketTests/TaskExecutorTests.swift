@@ -98,7 +98,7 @@ struct TaskExecutorTests {
         let silent = try ScriptedPeer { line, _, _ in while line.receive() != nil {} }
         let (tasks, executor) = (SocketTaskExecutor(), SocketExecutor())
         let request = try silent.request()
-        let reactor = try #require(await withTaskExecutorPreference(tasks) { Reactor.current })
+        let reactor = try #require(await withTaskExecutorPreference(tasks) { SocketTaskExecutor.currentReactor })
         let call = Task(executorPreference: tasks) { await executor.failure(of: request) }
         await eventually { reactor.pendingWaits == 1 }
         call.cancel()
@@ -139,7 +139,7 @@ struct TaskExecutorTests {
                 let executor = SocketExecutor()
                 reactor = try await withTaskExecutorPreference(SocketTaskExecutor()) {
                     _ = try await executor.execute(request)
-                    return Reactor.current
+                    return SocketTaskExecutor.currentReactor
                 }
                 // The idle connection still needs it.
                 #expect(reactor != nil)
@@ -151,10 +151,10 @@ struct TaskExecutorTests {
 
     @Test("tasks of other executors have no such thread")
     func others() async {
-        #expect(Reactor.current == nil)
-        let inside = await withTaskExecutorPreference(SocketTaskExecutor.shared) { Reactor.current }
+        #expect(SocketTaskExecutor.currentReactor == nil)
+        let inside = await withTaskExecutorPreference(SocketTaskExecutor.shared) { SocketTaskExecutor.currentReactor }
         let nested = await withTaskExecutorPreference(SocketTaskExecutor.shared) {
-            await withTaskExecutorPreference(globalConcurrentExecutor) { Reactor.current }
+            await withTaskExecutorPreference(globalConcurrentExecutor) { SocketTaskExecutor.currentReactor }
         }
         #expect(inside != nil)
         #expect(nested == nil)

@@ -8,12 +8,12 @@ enum ConnectionNeed<Network: ConnectionNetwork>: Sendable {
     /// The readiness of a socket in one of these directions until an instant.
     case socket(Network.Channel, Interest, until: Deadline, in: RequestError.Phase)
     /// A yield to other tasks, before an instant; bytes may have arrived that no wait reports.
-    case turn(Network.Channel, until: Deadline, in: RequestError.Phase)
+    case turn(until: Deadline, in: RequestError.Phase)
 
     /// The phase that a time-out names.
     var phase: RequestError.Phase {
         switch self {
-        case .signal(_, _, let phase), .socket(_, _, _, let phase), .turn(_, _, let phase): phase
+        case .signal(_, _, let phase), .socket(_, _, _, let phase), .turn(_, let phase): phase
         }
     }
 }

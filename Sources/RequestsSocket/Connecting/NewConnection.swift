@@ -241,7 +241,7 @@ extension NewConnection where Stream: ~Copyable {
         switch (try establishment?.advance(), establishment?.channel) {
         case (.event(let directions, let phase)?, let channel?):
             return directions.isEmpty
-                ? .needs(.turn(channel, until: limit, in: phase))
+                ? .needs(.turn(until: limit, in: phase))
                 : .needs(.socket(channel, directions, until: limit, in: phase))
         case (.connection?, _):
             try begin()

@@ -120,7 +120,7 @@ extension ConnectionNeed<Connector> {
         case .signal(let event, let limit, _): try await event.wait(by: limit)
         case .socket(let channel, let wanted, let limit, _):
             try await channel.wait(for: wanted, by: limit, on: .current)
-        case .turn(_, let limit, _):
+        case .turn(let limit, _):
             try limit.checkTurn()
             await Task.yield()
         }

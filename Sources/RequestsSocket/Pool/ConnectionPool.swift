@@ -235,7 +235,8 @@ extension ConnectionPool {
     /// Returns the reactor that ends the waits of a call.
     func reactor() throws(RequestError) -> Reactor {
         do throws(SystemError) {
-            let reactor = try Reactor.preferred()
+            let current = SocketTaskExecutor.currentReactor
+            let reactor = if let current { current } else { try Reactor.shared() }
             try reactor.checkProcess()
             return reactor
         } catch {

@@ -54,9 +54,10 @@ struct EstablishmentTests {
     func handshake() throws {
         let steps = try Self.steps(
             [.needs(.writing), .needs(.reading), .needs(.both), .needs(.none), .secured("http/1.1")])
-        let suffix = "10.0.0.1:443, securing until 10000 ms"
-        for (time, need) in ["write", "read", "read or write", "turn"].enumerated() {
-            try steps.expect("\(need) \(suffix)", at: .milliseconds(time))
+        let address = "10.0.0.1:443,"
+        let needs = ["write \(address)", "read \(address)", "read or write \(address)", "turn"]
+        for (time, need) in needs.enumerated() {
+            try steps.expect("\(need) securing until 10000 ms", at: .milliseconds(time))
         }
         try steps.expect("connected to 10.0.0.1:443", at: .milliseconds(8))
         #expect(steps.stamps == [0, 0, 8])
@@ -159,8 +160,9 @@ struct EstablishmentTests {
                 .accepts(1), .blocked(.writing), .accepts(7), .blocked(.both), .sent, .receives("HTTP/1.1 100 Contin"),
                 .blocked(.none), .receives("ue\r\n\r\nHTTP/1.1 20"), .receives("0 OK\r\n\r\n"), .secured(nil),
             ])
-        let suffix = "10.0.0.1:443, connecting until 10000 ms"
-        for need in ["write", "read or write", "turn"] { try steps.expect("\(need) \(suffix)") }
+        for need in ["write 10.0.0.1:443,", "read or write 10.0.0.1:443,", "turn"] {
+            try steps.expect("\(need) connecting until 10000 ms")
+        }
         try steps.expect("connected to 10.0.0.1:443")
         #expect(steps.network.sent == ["\(Self.connect)\r\n"])
     }

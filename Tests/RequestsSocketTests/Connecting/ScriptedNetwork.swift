@@ -258,7 +258,7 @@ extension ConnectionStep<ScriptedNetwork> {
         case .needs(.signal(let event, let limit, let phase)): "\(event), \(phase.name)\(time(limit))"
         case .needs(.socket(let channel, let wanted, let limit, let phase)):
             "\(wanted.text) \(channel.address), \(phase.name)\(time(limit))"
-        case .needs(.turn(let channel, let limit, let phase)): "turn \(channel.address), \(phase.name)\(time(limit))"
+        case .needs(.turn(let limit, let phase)): "turn \(phase.name)\(time(limit))"
         case .connected(let connection): "connected to \(connection.channel.address)"
         }
     }
