@@ -1,7 +1,7 @@
 /// The validated response of a call, before it is decoded.
 ///
-/// It is the last value of a call that does not depend on a type of the caller. The following steps are compiled in the
-/// module of the caller, where that type is known (decision 0009).
+/// Everything up to here is the same for every type of value. The steps after it are compiled in the caller's module,
+/// where the type to decode is known (decision 0009).
 @usableFromInline
 struct AcceptedResponse: Sendable {
     @usableFromInline private(set) var response: RawResponse
@@ -12,7 +12,7 @@ struct AcceptedResponse: Sendable {
     /// - Throws: ``RequestError`` with the reason why the response is rejected, and its body if that is in memory.
     @inline(__always)  // otherwise the response is moved to the initializer, and then to its place
     init(_ response: consuming RawResponse, endOf call: consuming CallState) throws(RequestError) {
-        // The validator is called only if it may reject the response, which saves 250 instructions for most responses.
+        // Most responses need no validator: not copying and calling it saves 250 instructions.
         if !call.request.accepts(response.head.status) {
             do {
                 let request = call.request
@@ -22,7 +22,7 @@ struct AcceptedResponse: Sendable {
                 throw call.failure(error, rejecting: response)
             }
         }
-        // An error while the stream is read then has the request and the response too.
+        // With this, an error while the stream is read names its request and response too.
         if case .stream(let stream) = response.body {
             stream.setContext(response, to: call.request, attempts: call.attempts)
         }
@@ -39,7 +39,7 @@ struct AcceptedResponse: Sendable {
     /// The heads of the redirects that were followed, in order.
     @usableFromInline var history: [ResponseHead] { call.history }
 
-    /// Returns the error of a response that could not be decoded as `type` because of `error`.
+    /// Returns `error`, thrown while decoding `type`, with the response and its request.
     @usableFromInline
     func failure(decoding type: Any.Type, _ error: any Error) -> RequestError {
         RequestError(wrapping: error, as: .decodingFailed).decoding(type)
@@ -48,7 +48,7 @@ struct AcceptedResponse: Sendable {
 }
 
 extension CallState {
-    /// Returns the error of the last response of the call, which the validator rejected with `error`.
+    /// Returns `error`, with which the validator rejected `response`, completed with what is known about the call.
     @inline(never)
     fileprivate func failure(_ error: RequestError, rejecting response: RawResponse) -> RequestError {
         error.ofCondition(in: request, response.head).adding(response, to: request, attempts: attempts)
@@ -57,7 +57,6 @@ extension CallState {
 }
 
 extension AcceptedResponse {
-    /// Returns the value that `decoder` decodes from the response to `request`.
     @inlinable
     func value<R: RequestConvertible>(
         by decoder: ResponseDecoder<R.Resource>, for request: R
@@ -69,8 +68,7 @@ extension AcceptedResponse {
         }
     }
 
-    /// Returns the value that `decoder` decodes from the response to `request`, or from a later one, if `executor`
-    /// repeats the exchange after an error of the decoder.
+    /// Returns the decoded value; if decoding fails and `executor` has retries, decodes the response to a repetition.
     @inlinable
     mutating func value<R: RequestConvertible>(
         by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: any RequestExecutor
@@ -84,7 +82,7 @@ extension AcceptedResponse {
         }
     }
 
-    /// Returns the value that `decoder` decodes, with the JSON decoders that `makeDecoder` creates.
+    /// Returns the decoded value, for callers that no longer have the request and only know how it creates decoders.
     func value<Resource>(
         by decoder: ResponseDecoder<Resource>, decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder
     ) async throws(RequestError) -> Resource {
@@ -95,7 +93,6 @@ extension AcceptedResponse {
         }
     }
 
-    /// Returns `value` with the response that contained it.
     @inlinable
     func typed<Resource>(_ value: Resource) -> TypedResponse<Resource> {
         TypedResponse(value: value, response: response, history: history)
@@ -103,8 +100,8 @@ extension AcceptedResponse {
 }
 
 extension RequestError {
-    /// Returns this error, with the reason ``Reason/notModified`` if the rejected response is a 304 to a condition of
-    /// `request` (RFC 9110 §15.4.5).
+    /// Returns this error, with the reason ``Reason/notModified`` if `response` is a 304 to a condition in `request`
+    /// (RFC 9110 §15.4.5).
     fileprivate func ofCondition(in request: PreparedRequest, _ response: ResponseHead) -> RequestError {
         guard reason == .unexpectedRedirect, response.status == 304,
             request.header.contains(.ifNoneMatch) || request.header.contains(.ifModifiedSince)
@@ -114,7 +111,6 @@ extension RequestError {
 }
 
 extension ResponseBody {
-    /// Whether the body is known to be empty.
     fileprivate var isKnownEmpty: Bool {
         switch self {
         case .bytes(let data): data.isEmpty

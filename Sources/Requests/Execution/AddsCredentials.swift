@@ -1,12 +1,11 @@
-/// Middleware that adds the credentials of a user to requests, which a cache before it does not see.
+/// Middleware that adds a user's credentials to requests, where a cache outside it does not see them.
 package protocol AddsCredentials: Middleware {
-    /// Returns a text that differs for users of the program; empty for the user of the first credentials.
+    /// Returns a text that differs for each user whose credentials are added; empty for the first one.
     func caller(of request: PreparedRequest) -> String
 }
 
 extension RequestExecutor {
-    /// Returns a text that differs for the users whose credentials middleware adds to `request` behind a cache; empty
-    /// for the first ones.
+    /// Returns the part of a cache's key that identifies the users whose credentials this chain adds to `request`.
     package func caller(of request: PreparedRequest) -> String {
         guard traits.contains(.addsCredentials) else { return "" }
         let callers = credentialsOfChain.map { $0.caller(of: request) }

@@ -26,19 +26,17 @@ extension RequestExecutor {
 // MARK: Performing a call
 
 extension RequestConvertible {
-    /// Prepares and executes this request, follows redirects, validates and decodes the response.
     @inlinable
     func typedResponse(from executor: any RequestExecutor) async throws(RequestError) -> TypedResponse<Resource> {
         try await typedResponse(to: prepared(), from: executor)
     }
 
-    /// Returns only the decoded value.
     @inlinable
     func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
         try await value(of: prepared(), from: executor)
     }
 
-    /// Performs `request`, which is this one when it was prepared.
+    /// Performs `request`, which this request was prepared as.
     @inlinable
     func typedResponse(
         to request: PreparedRequest, from executor: any RequestExecutor
@@ -49,7 +47,7 @@ extension RequestConvertible {
         return accepted.typed(value)
     }
 
-    /// Returns only the decoded value.
+    /// Performs `request`, which this request was prepared as, and returns only the value.
     @inlinable
     func value(
         of request: PreparedRequest, from executor: any RequestExecutor
@@ -61,20 +59,20 @@ extension RequestConvertible {
 }
 
 extension PreparedRequest {
-    /// Performs the steps of a call between preparing and decoding, and reports its state to `task` if there is one.
+    /// Performs the part of a call between preparing and decoding, and reports its state to `task` if there is one.
     @usableFromInline
     func accepted(
         by executor: any RequestExecutor, reportingTo task: RequestTask? = nil
     ) async throws(RequestError) -> AcceptedResponse {
         var request = self
         task?.watchProgress(of: &request)
-        // Collecting the body takes time from the total limit of the call.
+        // The total limit of the call includes the time for collecting the body.
         let start = mustBeMeasured ? Deadline.now : nil
         try await request.collectBodyIfNeeded()
         return try await CallState(request, now: start ?? .now).accepted(by: executor, reportingTo: task)
     }
 
-    /// Performs one exchange.
+    /// Performs one exchange, below any call: redirects are not followed, and no status is rejected.
     func response(from executor: any RequestExecutor) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             try checkTimeBeforeSending()
@@ -86,7 +84,7 @@ extension PreparedRequest {
 }
 
 extension CallState {
-    /// Performs the remaining part of a call.
+    /// Executes requests until a response is not a redirect to follow, and validates that response.
     func accepted(
         by executor: any RequestExecutor, reportingTo task: RequestTask? = nil
     ) async throws(RequestError) -> AcceptedResponse {
@@ -114,7 +112,7 @@ extension CallState {
     }
 }
 
-/// Returns the result of `operation` as a value.
+/// Returns the result of `operation`, whose value need not be `Sendable`.
 func outcome<Value>(
     of operation: () async throws(RequestError) -> sending Value
 ) async -> sending Result<Value, RequestError> {
@@ -131,11 +129,10 @@ extension PreparedRequest {
     /// Whether the server requires a length and the length of the body is unknown.
     var mustBeMeasured: Bool { hasBody && needsMeasurement }
 
-    // Not inlined: the layout of the options is determined at run time, in each function that contains this code.
+    // Not inlined, because each function that contains this code looks up the layout of the options at run time.
     @inline(never)
     private var needsMeasurement: Bool { body.knownLength == nil && options.requiresContentLength == true }
 
-    /// Collects the body if the server requires its length and it is unknown.
     mutating func collectBodyIfNeeded() async throws(RequestError) {
         guard mustBeMeasured else { return }
         do throws(RequestError) {

@@ -16,7 +16,7 @@ package struct CallState {
         set { pastValues.history = newValue }
     }
 
-    /// The number of requests of the call so far, including the current one.
+    /// The number of requests that the call has made, including the current one.
     package private(set) var attempts = 1
 
     /// The repetitions of the current request after responses that could not be decoded, and all that preceded them.
@@ -25,9 +25,7 @@ package struct CallState {
         set { pastValues.retries = newValue }
     }
 
-    /// The values of the earlier requests of the call.
-    ///
-    /// They are one reference, which is nil for nearly every call with one request (decision 0052).
+    /// The values of earlier requests: one reference, nil for nearly every call with one request (decision 0052).
     private var past: Past?
 
     private indirect enum Past: Sendable {
@@ -44,10 +42,9 @@ package struct CallState {
         set { past = .values(newValue) }
     }
 
-    /// The request that is being executed.
     package private(set) var request: PreparedRequest
 
-    /// The middleware of the request itself, which the call puts around its executor.
+    /// The request's own middleware, which the call puts around its executor.
     let middleware: [any Middleware]
 
     /// Creates the state of a call for `request` that begins at `now`.
@@ -57,14 +54,13 @@ package struct CallState {
         self.request = request
         self.request.isPartOfCall = true
         middleware = request.middleware
-        // The executor receives what the middleware makes of the request, and a request that leaves the call must not
-        // have it applied twice.
+        // Taken out, so that performing a request that left the call does not apply its middleware twice.
         if !middleware.isEmpty { self.request.attributes.middleware = [] }
         guard let total = request.timeouts.total else { return }
         self.request.limit = request.limit.orEarlier(now().advanced(by: total))
     }
 
-    /// Whether there are ``retries``, determined without copying them.
+    /// Whether ``retries`` is not empty; does not copy them.
     var hasRetries: Bool { past != nil && !retries.isEmpty }
 
     /// Returns the next action after `response`.
@@ -97,7 +93,7 @@ package struct CallState {
         return .execute
     }
 
-    /// Makes the call repeat its current request for the reason `retry`, after the repetitions in `earlier`.
+    /// Makes the call execute its current request again because of `retry`; `earlier` are its former repetitions.
     mutating func repeatRequest(_ retry: RawResponse.Metrics.Retry, after earlier: [RawResponse.Metrics.Retry]) {
         attempts += 1
         setRetries(earlier + [retry])
@@ -108,7 +104,6 @@ package struct CallState {
         request.attributes[EarlierRetries.self] = retries.isEmpty ? nil : retries.attemptCount
     }
 
-    /// Collects the body of a redirected request if the server requires its length.
     mutating func collectBodyIfNeeded() async throws(RequestError) {
         do throws(RequestError) {
             try await request.collectBodyIfNeeded()
@@ -133,7 +128,7 @@ package struct CallState {
 }
 
 extension RequestError {
-    /// Whether an executor reports this error when it fails to receive the body of a response.
+    /// Whether this is an error with which executors report that a response's body could not be received.
     ///
     /// Middleware that refuses a response uses other reasons, and cancellation and the total limit end the call.
     fileprivate var isBodyFailure: Bool {
@@ -152,7 +147,6 @@ extension RawResponse {
 }
 
 extension ResponseBody {
-    /// Whether the body is in memory.
     var isCollected: Bool {
         if case .bytes = self { true } else { false }
     }

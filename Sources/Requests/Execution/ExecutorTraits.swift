@@ -23,12 +23,13 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// Middleware does not pass this trait on unless it expects such a stream.
     public static let streamsEncodedBodies = ExecutorTraits(rawValue: 2)
 
-    /// Middleware adds credentials or cookies to requests, at present or later, so that a cache before it does not see
-    /// to whom a response belongs.
+    /// Middleware adds credentials or cookies, or may do so later.
+    ///
+    /// A cache outside it cannot see to whom a response belongs.
     package static let addsCredentials = ExecutorTraits(rawValue: 1 << 34)
 
     /// Middleware sends requests again after failures.
     ///
-    /// Hedging before it is passed on to it, so that it hedges each attempt.
+    /// Hedging outside it is passed on to it, because each attempt must be hedged, not the whole series.
     package static let retries = ExecutorTraits(rawValue: 1 << 35)
 }

@@ -48,10 +48,10 @@ public final class Intercepted: RequestExecutor {
     /// The traits of the executor, as the middleware changes them.
     public let traits: ExecutorTraits
 
-    /// The base if it is a chain too; a cast for each request would take longer than most middleware.
+    /// The base if it is a chain too, found once: a cast takes longer than most middleware (decision 0066).
     let baseOfChain: Intercepted?
 
-    /// The middleware of the chain that adds credentials, found once for the same reason.
+    /// The chain's middleware that adds credentials, found once because finding it needs casts.
     let credentials: [any AddsCredentials]
 
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.

@@ -1,8 +1,7 @@
-/// The remainder of a chain, as middleware receives it with one request.
+/// The executor that middleware receives as `next` with one request: the remainder of its chain.
 final class NextExecutor: RequestExecutor {
-    /// The chain whose middleware receives this executor.
+    /// The chain whose outermost middleware calls this executor.
     let chain: Intercepted
-    /// The request that the middleware received.
     private let received: PreparedRequest
     private let sent: SentRequest
 
@@ -15,10 +14,10 @@ final class NextExecutor: RequestExecutor {
     var traits: ExecutorTraits { chain.base.traits }
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        // Few calls leave their origin.
+        // Middleware may have created a new request, which would not know that the call has left its origin.
         let request = received.hasLeftOrigin ? request.continuing(received) : request
         do throws(RequestError) {
-            // All middleware of a call records the request in one place.
+            // One record for the whole chain, written at its last executor (decision 0066).
             if let base = chain.baseOfChain { return try await base.execute(request, recordingIn: sent) }
             let response = try await chain.base.sending(request)
             sent.record(response)
@@ -29,7 +28,7 @@ final class NextExecutor: RequestExecutor {
     }
 }
 
-/// The request that a call through a chain has sent last, for a response that middleware creates itself.
+/// The last request that a call has sent through a chain, for responses that middleware creates itself.
 final class SentRequest: Sendable {
     private let last = Lock(Last())
 
@@ -42,7 +41,7 @@ final class SentRequest: Sendable {
         last.withLock { $0 = Last(request: response.request, secretsOfExecutor: response.secretsOfExecutor) }
     }
 
-    /// Returns `response`, with the request that was sent last if it names none.
+    /// Returns `response`; if it names no request, the last one that was sent is added.
     ///
     /// A response from a cache names none, even if the cache has sent a request to replace it.
     func named(_ response: consuming RawResponse) -> RawResponse {
@@ -55,8 +54,9 @@ final class SentRequest: Sendable {
 }
 
 extension RequestExecutor {
-    /// Performs `request`, and names it in the response and in an error if this executor is the last one of a chain and
-    /// does not.
+    /// Performs `request`, and adds it to a response or an error that does not name a request.
+    ///
+    /// A chain names the request itself, because its middleware may have changed it.
     func sending(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             var response = try await execute(request)
@@ -69,10 +69,10 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
-    /// Returns this request as middleware passes it on that has received `original`, whose call has left its origin.
+    /// Returns this request, which middleware made from `original`, with what a call that has left its origin requires.
     ///
-    /// A new request for the same origin has no record of the redirects. It receives the record of `original` and loses
-    /// its secrets, as if `original` had been changed.
+    /// A request that the middleware has created for the same origin has no record of the redirects. It receives the
+    /// record of `original` and loses its secrets, as if the middleware had changed `original` instead.
     fileprivate func continuing(_ original: PreparedRequest) -> PreparedRequest {
         guard !hasLeftOrigin, target.hasSameOrigin(as: original.target) else { return self }
         var (received, next) = (original.parts, parts)
@@ -81,7 +81,7 @@ extension PreparedRequest {
         next.header = received.removingNewSecrets(from: header)
         next.target = received.removingNewSecrets(from: target)
         if hasAttributes { next.settings.attributes = received.removingNewSecrets(from: attributes) }
-        // The names of the call's own secrets; later middleware must not add them either.
+        // Middleware further in must not add fields that this call treats as secret either.
         let names = received.settings.redirectPolicy.sensitiveFields
         if !names.isSubset(of: next.settings.redirectPolicy.sensitiveFields) {
             next.settings.redirectPolicy.sensitiveFields.formUnion(names)

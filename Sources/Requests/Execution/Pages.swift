@@ -144,7 +144,7 @@ extension Pages {
 }
 
 extension Request {
-    /// Returns this request with one query item `name`, which has `value`.
+    /// Returns this request with a query item, in place of all items with the same name.
     fileprivate func replacing(queryItem name: String, with value: String) -> Self {
         var items = QueryItems(queryItems.filter { $0.name != name })
         items.add(name: name, value: value)

@@ -104,7 +104,7 @@ extension RedirectPolicy {
     }
 }
 
-/// The limits of reading the body of a followed redirect.
+/// The limits for reading the body of a redirect that is followed.
 package struct RedirectDrain: Sendable {
     /// The maximum number of bytes to read; at least 0.
     package let limit: Int
@@ -118,8 +118,8 @@ extension RequestError {
 }
 
 extension PreparedRequest {
-    /// Returns the limits of reading the body of `head` if the call follows it as a redirect; nil when the body is
-    /// needed.
+    /// Returns the limits for reading the body of the response `head` if the call will follow it as a redirect; nil if
+    /// the body is needed.
     ///
     /// A failure of such a body does not fail the call: the executor returns the response with the bytes that it has
     /// read, and closes the connection unless it has read the whole body (decision 0021).
@@ -129,7 +129,6 @@ extension PreparedRequest {
         return RedirectDrain(limit: max(0, redirectPolicy.drainLimit), timeout: redirectPolicy.drainTimeout)
     }
 
-    /// Returns whether the redirect policy of the request follows the response `head`.
     package func follows(_ head: ResponseHead) -> Bool {
         redirectPolicy.follows(self, after: head)
     }
@@ -146,7 +145,7 @@ extension HTTPStatus {
 }
 
 extension Field.Name {
-    /// Whether the field describes the body of a request, and is removed with it.
+    /// Whether the field describes the body, so that it must be removed along with it.
     fileprivate var describesContent: Bool {
         canonicalName.hasBytePrefix("content-")
     }

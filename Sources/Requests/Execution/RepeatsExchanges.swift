@@ -1,8 +1,7 @@
 /// Middleware that can repeat an exchange whose response could not be decoded.
 ///
-/// Decoding happens after the exchange, where middleware does not see it. So after an error of the decoder, the call
-/// consults the executor, and repeats the exchange through all middleware (decision 0029). A call without such an error
-/// does not use this protocol.
+/// Middleware does not see decoding, which happens after the exchange. If it fails, the call consults the retry
+/// middleware of its executor, and repeats the exchange through the whole chain (decision 0029).
 package protocol RepeatsExchanges {
     /// A function that decides about an error after an exchange with `request`, and waits until the repetition is due.
     ///
@@ -13,7 +12,7 @@ package protocol RepeatsExchanges {
             _ error: RequestError, _ request: PreparedRequest, _ earlier: Int
         ) async throws(RequestError) -> RawResponse.Metrics.Retry?
 
-    /// The function that decides; nil if exchanges are not repeated.
+    /// The function that decides whether to repeat an exchange; nil if exchanges are never repeated.
     var repetition: Repetition? { get }
 }
 
@@ -26,14 +25,14 @@ extension RequestExecutor {
     }
 }
 
-/// The number of repetitions of a request before its present exchange; nil for none.
+/// The number of times that the call has already repeated the request; nil for none.
 package enum EarlierRetries: RequestAttributes.Key {
-    /// A number greater than 0.
+    /// Greater than 0.
     package typealias Value = Int
 }
 
 extension [RawResponse.Metrics.Retry] {
-    /// The number of repetitions after a failure, which count for a retry policy.
+    /// The number of repetitions that count as attempts of a retry policy: those after a failure or a status.
     var attemptCount: Int {
         count {
             switch $0.cause {

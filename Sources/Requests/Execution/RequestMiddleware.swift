@@ -1,4 +1,3 @@
-/// The attribute with the middleware of one request.
 private enum OwnMiddleware: RequestAttributes.Key {
     typealias Value = [any Middleware]
 }
@@ -16,7 +15,7 @@ extension RequestAttributes {
 }
 
 extension PreparedRequest {
-    /// The middleware of the request, which ``CallState`` takes.
+    /// The request's own middleware; ``CallState`` puts it around the executor.
     var middleware: [any Middleware] { hasOwnAttributes ? attributes.middleware : [] }
 }
 

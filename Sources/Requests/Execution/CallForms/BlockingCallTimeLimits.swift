@@ -1,6 +1,5 @@
-/// The times at which a blocking call that does not end is cancelled and abandoned.
+/// The times at which a blocking call that has not ended is cancelled, and then abandoned.
 package struct BlockingCallTimeLimits {
-    /// The time at which the call is cancelled.
     let cancellation: Deadline
 
     /// The time at which the thread stops waiting for the call.
@@ -13,18 +12,18 @@ package struct BlockingCallTimeLimits {
         abandonment = cancellation.advanced(by: .seconds(1))
     }
 
-    /// Returns the error of a call with these limits: a cancellation by them is a time limit, one of the caller is not.
+    /// Returns `error`, or a time-out in its place if it is a cancellation by these limits and not by the caller.
     func error(_ error: RequestError) -> RequestError {
         guard error.isCancellation, cancellation.hasPassed, !Task.isCancelled else { return error }
         return error.timedOut()
     }
 }
 
-/// A monitor that a thread consults while it waits for a call.
+/// The checks that a thread makes while it waits for a call.
 struct CallMonitor {
     private let task: Task<Void, Never>
     private let limits: BlockingCallTimeLimits?
-    /// Whether a task made the call, whose cancellation has to be checked.
+    /// Whether a task made the call, so that its cancellation must be checked.
     private let isInTask: Bool
     private var hasCancelled = false
 
@@ -36,7 +35,7 @@ struct CallMonitor {
 
     /// Cancels the call if it is time or the calling task was cancelled; returns false when the call is abandoned.
     mutating func shouldContinue() -> Bool {
-        // The cancellation of the task that performs the blocking call, if there is one.
+        // The current task is the one that made the blocking call, if there is one; not `task`.
         if Task.isCancelled { cancel() }
         guard let limits else { return true }
         let now = Deadline.now

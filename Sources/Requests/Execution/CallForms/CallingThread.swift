@@ -17,7 +17,7 @@ package final class CallingThread: TaskExecutor {
         var isDone = false
         /// Whether the thread runs no more jobs.
         var hasLeft = false
-        /// The time of the next check of the call's limits and of its cancellation.
+        /// When the limits and the cancellation of the call are checked next.
         var nextCheck: Deadline
 
         /// Marks the wait of the thread as ended, and returns the pause to wake; nil if it is not waiting.
@@ -117,7 +117,7 @@ extension CallingThread {
         return thread?.state.withLock { $0.hasLeft } == true ? nil : thread
     }
 
-    /// The thread of the task, on systems that do not return the executor of a task as an object.
+    /// The thread of the current task, for systems that do not return the task's executor as an object.
     @TaskLocal private static var ofTask: CallingThread?
 
     private static func found(_ executor: UnownedTaskExecutor) -> CallingThread? {
@@ -157,8 +157,7 @@ extension CallingThread {
             case .job(let job):
                 job.runSynchronously(on: asUnownedTaskExecutor())
                 turns &+= 1
-                // Jobs that create jobs, or wait in place, must not keep the thread from the other events that it waits
-                // for.
+                // Jobs that create jobs, or that wait in place, would otherwise delay sleepers, sockets and limits.
                 if turns & 63 == 0 || isCheckDue, !processEvents(&monitor) { return false }
             case .idle(let pause, let deadline):
                 guard check(&monitor) else { return false }
@@ -168,7 +167,7 @@ extension CallingThread {
         }
     }
 
-    /// Processes the events that have occurred; returns false when the limits have ended.
+    /// Resumes what has become due while jobs ran; returns false when the limits have ended.
     private func processEvents(_ monitor: inout CallMonitor) -> Bool {
         let (pause, due) = state.withLock { ($0.pause, $0.sleepers.takeDue()) }
         due.forEach { $0.resume(returning: true) }
@@ -186,7 +185,7 @@ extension CallingThread {
         return true
     }
 
-    /// Whether 10 ms have passed since the last check of the limits and of the cancellation.
+    /// Whether the limits and the cancellation were last checked 10 ms ago, or earlier.
     package var isCheckDue: Bool { state.withLock { $0.nextCheck }.hasPassed }
 
     private func next() -> Turn {
@@ -250,7 +249,7 @@ extension CallingThread {
     /// - Throws: ``RequestError/Reason/cancelled``.
     package static func sleep(until deadline: Deadline) async throws(RequestError) {
         if let thread = current, await thread.sleep(until: deadline) { return }
-        // Also if the thread has left during the sleep of a task that is not part of its call.
+        // Reached also by a task that outlives the call: its sleep ended when the thread left.
         try await RequestError.wrapping(.other) {
             try await Task.sleep(until: deadline.instant, clock: .continuous)
         }

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A completion that has not run yet.
+/// A ``Completion`` of any type of value, as a ``RequestTask`` knows it.
 protocol PendingCompletion: Sendable {
     /// Sends the completion to its queue, where `task` decides the result.
     func announce(for task: RequestTask)
@@ -73,18 +73,17 @@ final class Completion<Value>: PendingCompletion {
         place.run { self.complete(task) }
     }
 
-    /// Runs the completion handler, once.
     private func complete(_ task: RequestTask) {
         let state = self.state.withLock { State(function: $0.function.take(), outcome: $0.outcome.take()) }
         guard let function = state.function else { return }
-        // A call that was cancelled before its work ended has no outcome.
+        // No outcome: the call was cancelled before its work ended.
         let found = state.outcome?.open()
         var error: RequestError?
         if case .failure(let failure) = found { error = failure }
         error = task.complete(with: error)
         let outcome = error.map { .failure($0) } ?? found ?? .failure(RequestError(.cancelled))
         switch function {
-        // This function runs on the main actor then, because `place` is that of the function.
+        // `place` is `.mainActor` for such a function, so this runs on the main actor.
         case .onMainActor(let function): MainActor.assumeIsolated { function(outcome) }
         case .on(_, let function): function(outcome)
         }

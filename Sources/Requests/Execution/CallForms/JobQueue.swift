@@ -1,24 +1,20 @@
 /// The jobs that wait for a thread, in the order of their arrival.
 package struct JobQueue {
-    /// The first job; few queues have more than one.
+    /// The first job, outside the array, because few queues have more than one.
     private var first: UnownedJob?
     /// The later jobs, after those that have been taken.
     private var others: [UnownedJob] = []
     /// The number of `others` that have been taken.
     private var taken = 0
 
-    /// Creates a queue without jobs.
     package init() {}
 
-    /// Whether no job waits.
     package var isEmpty: Bool { first == nil }
 
-    /// Adds a job at the end.
     package mutating func append(_ job: UnownedJob) {
         if first == nil { first = job } else { others.append(job) }
     }
 
-    /// Removes and returns the first job; nil if there is none.
     package mutating func take() -> UnownedJob? {
         guard let job = first else { return nil }
         first = others.isEmpty ? nil : takeOther()
@@ -39,7 +35,6 @@ package struct JobQueue {
         return job
     }
 
-    /// Removes and returns all jobs.
     package mutating func takeAll() -> [UnownedJob] {
         guard let job = first else { return [] }
         defer { self = JobQueue() }

@@ -112,7 +112,6 @@ extension Client {
 // MARK: Waiting
 
 extension RequestConvertible {
-    /// Performs this request on the calling thread, which blocks.
     @inlinable
     func blockingResponse(from executor: any RequestExecutor) throws(RequestError) -> TypedResponse<Resource> {
         let request = try prepared()
@@ -121,7 +120,6 @@ extension RequestConvertible {
         }
     }
 
-    /// Returns only the decoded value.
     @inlinable
     func blockingValue(from executor: any RequestExecutor) throws(RequestError) -> Resource {
         let request = try prepared()
@@ -132,10 +130,9 @@ extension RequestConvertible {
 }
 
 extension PreparedRequest {
-    /// The time until the deadline; nil when there is none.
     var timeLeft: Duration? { limit == .distantFuture ? nil : limit.remaining }
 
-    /// The time that a call with this request has; nil when it has no limit.
+    /// The time that a call has until its deadline or total limit; nil without either.
     @usableFromInline var timeOfCall: Duration? {
         let (left, total) = (timeLeft, timeouts.total)
         return left.map { min($0, total ?? $0) } ?? total
@@ -159,7 +156,6 @@ extension PreparedRequest {
 }
 
 extension RequestError {
-    /// The error of a call that is still running after its limit.
     fileprivate static var abandoned: RequestError {
         RequestError(
             .timedOut(.total),

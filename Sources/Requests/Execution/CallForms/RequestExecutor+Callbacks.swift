@@ -81,7 +81,7 @@ extension RequestExecutor {
         }
     }
 
-    /// Returns a call that describes, prepares and performs a request, none of it on the actor of the caller.
+    /// Returns a call that describes, prepares and performs a request, all of it off the actor of the caller.
     fileprivate func call<R: RequestConvertible>(
         _ describe: @escaping @Sendable () -> R, _ start: Bool, _ completion: Completion<TypedResponse<R.Resource>>
     ) -> RequestTask {
@@ -97,7 +97,6 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
-    /// Performs this request, decodes the response, and reports the state of the call to `task`.
     fileprivate func typedResponse<Resource>(
         from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>,
         // The default is for a decoder from `running(on:decodingJSONWith:)`, which ignores it.
@@ -116,7 +115,6 @@ extension PreparedRequest {
 }
 
 extension RequestTask {
-    /// Returns a call that performs `work` in a task and passes its result to `completion`.
     fileprivate static func call<Value>(
         _ isStarting: Bool, _ completion: Completion<Value>,
         _ work: @escaping @Sendable (RequestTask) async -> sending Result<Value, RequestError>

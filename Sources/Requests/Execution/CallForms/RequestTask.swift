@@ -133,7 +133,7 @@ extension RequestTask {
 // MARK: Reports of the call
 
 extension RequestTask {
-    /// Makes `request` report its progress to this task as well.
+    /// Makes `request` report its progress to this task, in addition to its own handler.
     func watchProgress(of request: inout PreparedRequest) {
         let observer = request.progressHandler
         request.progressHandler = { [weak self] progress in
@@ -149,7 +149,6 @@ extension RequestTask {
         }
     }
 
-    /// Records that the executor receives `request`.
     func execute(_ request: PreparedRequest, attempt: Int) {
         course.withLock { course in
             course.request = request.outsideOfCall

@@ -15,8 +15,7 @@ struct Parcel<Value>: ~Copyable, @unchecked Sendable {  // the one owner of a va
 
 /// A box in which a call stores its result for the thread that waits for it.
 ///
-/// The box has no lock, because the destruction of a generic lock looks up metadata, which takes longer than the
-/// beginning of a call.
+/// It has no lock: destroying a generic lock looks up metadata, which takes longer than starting a call.
 final class ResultBox<Value>: @unchecked Sendable {  // a lock of the thread orders `put` before `take`
     private var value: Value?
 
@@ -30,7 +29,7 @@ final class ResultBox<Value>: @unchecked Sendable {  // a lock of the thread ord
     }
 }
 
-/// The only owner of content that must be released on a certain queue.
+/// Content that must be released on a certain queue, and so has only one owner.
 final class DeferredRelease<Content: ~Copyable & Sendable>: Sendable {
     private let content: Lock<Content?>
 

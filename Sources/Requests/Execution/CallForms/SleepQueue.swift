@@ -1,11 +1,11 @@
-/// The sleeping tasks of a thread, and when to resume them.
+/// The tasks that sleep on a thread, and when to resume them.
 struct SleepQueue {
     /// A continuation that is resumed with true at its time, or with false when it is cancelled.
     typealias Continuation = UnsafeContinuation<Bool, Never>
 
     private var sleepers: [(id: UInt64, deadline: Deadline, continuation: Continuation)] = []
     private var lastID: UInt64 = 0
-    /// The IDs that were cancelled before they were set.
+    /// The IDs of tasks that were cancelled before ``set(_:to:_:)`` added them.
     private var cancelled: Set<UInt64> = []
 
     /// The time at which the next task is due.
@@ -34,7 +34,6 @@ struct SleepQueue {
         return sleepers.remove(at: place).continuation
     }
 
-    /// Removes all tasks and returns their continuations.
     mutating func takeAll() -> [Continuation] {
         defer { sleepers = [] }
         return sleepers.map(\.continuation)

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A way for the thread of a blocking call to wait while none of its jobs can run.
+/// The way in which a ``CallingThread`` waits while none of its jobs can run.
 ///
 /// An executor that waits for descriptors supplies its own, which waits for them and for the jobs of the thread at
 /// once.
@@ -19,7 +19,7 @@ package protocol ThreadPause: AnyObject, Sendable {
     /// Whether tasks wait for events here.
     var isWatching: Bool { get }
 
-    /// Resumes the tasks that wait here, and those that would later: the thread waits no more.
+    /// Resumes the tasks that wait here, and later each task that would wait here: the thread has left.
     func end()
 }
 
