@@ -2,10 +2,10 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// The bytes of a connection: those of its socket, or those of a TLS connection over it.
+/// A socket that is read and written directly, or through TLS.
 ///
-/// No function waits. A transfer that returns `.wouldBlock` continues after a wait for ``directions(for:)``: TLS may
-/// have to write before it can read, and to read before it can write.
+/// No function waits. After `.wouldBlock`, wait for ``directions(for:)`` and call again: TLS may have to write before
+/// it can read, and to read before it can write.
 struct ByteStream: ~Copyable {
     let channel: Channel
     private let secured: TLSStream?
@@ -18,7 +18,6 @@ struct ByteStream: ~Copyable {
         self.secured = secured
     }
 
-    /// Whether the bytes are encrypted.
     var isSecured: Bool { secured != nil }
 
     /// The result of the TLS handshake, without certificates; nil without TLS.
@@ -37,7 +36,6 @@ struct ByteStream: ~Copyable {
         secured?.shutdown()
     }
 
-    /// The settings of the TLS connection; nil without TLS.
     var context: TLSContext? { secured?.context }
 }
 
@@ -54,7 +52,7 @@ extension ByteStream {
         }
     }
 
-    @inline(never)  // keeps its variables out of the functions of connections without TLS
+    @inline(never)  // otherwise reads without TLS reserve the variables that only TLS needs
     private mutating func read(
         from secured: TLSStream, into buffer: UnsafeMutableRawBufferPointer
     ) throws(StreamError) -> TransferResult {
@@ -90,7 +88,7 @@ extension ByteStream {
         }
     }
 
-    @inline(never)  // as above
+    @inline(never)  // otherwise writes without TLS reserve the variables that only TLS needs
     private mutating func write(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to secured: TLSStream
     ) throws(StreamError) -> TransferResult {
@@ -112,7 +110,7 @@ extension ByteStream {
     /// Whether the peer may have received bytes that no write has returned.
     var hasPartialWrite: Bool { secured?.hasPartialWrite ?? false }
 
-    /// Sends a part of a file without reading it, which TLS cannot.
+    /// Sends a part of a file without reading it; not possible with TLS.
     func writeFile(
         _ file: borrowing FileReader, from position: Int64, count: Int
     ) throws(StreamError) -> TransferResult {
@@ -139,7 +137,7 @@ extension ByteStream {
         return directions
     }
 
-    /// Returns the state of an idle connection, which includes bytes that have arrived and were not read.
+    /// Returns the state of an idle connection; bytes that have arrived make it unusable.
     func liveness() -> Socket.Liveness {
         secured?.liveness() ?? channel.socket.liveness()
     }

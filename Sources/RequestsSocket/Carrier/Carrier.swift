@@ -2,7 +2,7 @@ import Requests
 package import RequestsHTTP1
 package import RequestsPOSIX
 
-/// A carrier of one exchange: a connection with HTTP/1.1, or a script for tests.
+/// The connection that carries an exchange: one with HTTP/1.1, or a script for tests.
 ///
 /// No function waits. Bytes of a response stay in the carrier until they are taken.
 package protocol Carrier: ~Copyable, Sendable {
@@ -16,10 +16,10 @@ package protocol Carrier: ~Copyable, Sendable {
         _ file: borrowing FileReader, from position: Int64, count: Int
     ) throws(StreamError) -> TransferResult
 
-    /// Whether the peer may have received bytes of the request that no call of `send` has returned.
+    /// Whether the peer may have received more bytes of the request than the results of `send` add up to.
     var hasPartialWrite: Bool { get }
 
-    /// Whether a larger file is sent without reading it (decision 0014).
+    /// Whether a large file is sent without reading it (decision 0014).
     var sendsFiles: Bool { get }
 
     // MARK: The response
@@ -30,7 +30,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Returns the next event in the bytes received; bytes of the body remain until ``takeBody(into:)``.
     mutating func nextEvent() throws(WireError) -> ResponseReader.Event
 
-    /// Records that the peer has closed, and returns the end of a body that the end of the connection delimits.
+    /// Records that the peer has closed the connection, which can be the end of a body.
     mutating func receiveEnd() throws(WireError) -> ResponseReader.Event
 
     /// Whether the next bytes belong to the body, and are best received at their destination.
@@ -39,16 +39,16 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Receives bytes of the body at their destination.
     mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult
 
-    /// Moves bytes of the body that have been read into `space`, and returns their number.
+    /// Copies body bytes that have been received into `space`, and returns their number.
     mutating func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int
 
-    /// Returns a body of `length` bytes, all of which have been received, and none read.
+    /// Returns a body of `length` bytes that has arrived completely and of which nothing was taken.
     mutating func takeWholeBody(_ length: Int) -> Data
 
     /// The number of bytes received that have not been taken.
     var unread: Int { get }
 
-    /// The number of bytes of the body that have been read and not taken.
+    /// The number of body bytes that ``nextEvent()`` has reported and that were not taken.
     var pending: Int { get }
 
     /// Whether the bytes to come begin with bytes of the body.

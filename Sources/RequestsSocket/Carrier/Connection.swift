@@ -13,28 +13,26 @@ final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one
     /// Whether tasks run on the thread that waits for the socket (decision 0040).
     private let runsTasks: Bool
     // The values of one exchange are stored here, because creating and moving them takes longer than resetting them.
-    // Only the one owner writes them, so that exclusivity needs no check at run time.
+    // Only the one owner writes them (`wasAlone` under the pool's lock, too): exclusivity needs no check at run time.
     @exclusivity(unchecked) private var inbound = ReceiveBuffer()
     @exclusivity(unchecked) private var reader = ResponseReader(answering: .get)
     @exclusivity(unchecked) private var framing = BodyFraming.untilClose
     @exclusivity(unchecked) private var isReusable = false
     @exclusivity(unchecked) private(set) var keepAlive: KeepAlive?
     @exclusivity(unchecked) private(set) var pending = 0
-    /// The way in which files are sent; nil chooses by the location of the peer.
+    /// The way in which files are sent; nil chooses, see ``sendsFiles``.
     @exclusivity(unchecked) private var fileSending: FileSending?
     /// Whether this was the only connection of its origin in use when it was taken or established.
-    // These are written only by the one owner, or under the pool's lock, so that exclusivity needs no check at run
-    // time.
     @exclusivity(unchecked) var wasAlone = false
-    /// Whether it has carried an exchange before the current one.
+    /// Whether an earlier exchange used this connection.
     @exclusivity(unchecked) var isReused = false
-    /// Whether the reactor may report arrivals here without a new request.
+    /// Whether the reactor may report arrivals that nothing waits for (decision 0011).
     @exclusivity(unchecked) private var hasStandingReports = false
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
-    /// Whether a response is received at once when the request has been sent, as in ``Exchange/receivesAtOnce``.
+    /// The value for ``Exchange/receivesAtOnce``, which says why a lone call in a task tries to receive at once.
     ///
-    /// A TLS handshake may have received bytes that no wait reports.
+    /// True also after a TLS handshake, which may have received bytes that no wait reports.
     var receivesAtOnce: Bool { wasAlone && CallingThread.current == nil || stream.isSecured && !isReused }
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
@@ -72,7 +70,6 @@ extension Connection {
         case unusable
     }
 
-    /// Records that the connection is taken for another exchange.
     func beginReuse() {
         isReused = true
         stamps = RawResponse.Metrics.Stamps()
@@ -89,12 +86,12 @@ extension Connection {
         self.fileSending = fileSending
     }
 
-    /// Records that the exchange ended, before the connection returns to the pool.
+    /// Releases the memory of the exchange, before the connection returns to the pool.
     func endExchange() {
         inbound.shrink()
     }
 
-    /// Returns the state at `now`, after checking whether bytes have arrived.
+    /// Checks the idle time and whether bytes have arrived.
     func idleState(at now: Deadline) -> IdleState {
         guard now < idleUntil else { return .unusable }
         return switch stream.liveness() {
@@ -133,7 +130,7 @@ extension Connection {
 
     var hasPartialWrite: Bool { stream.hasPartialWrite }
 
-    /// To another machine, sendfile saves a copy.
+    /// True for a peer on another machine, where sendfile saves a copy.
     ///
     /// To a peer on this machine all bytes are copied in any case, and faster from one buffer, which stays in the
     /// cache, than from the file's pages (decision 0014).
@@ -178,8 +175,10 @@ extension Connection {
 
     var receivesDirectly: Bool { inbound.isEmpty && reader.remaining >= leastDirect }
 
-    /// The number of bytes from which it is worth bypassing the buffer: the end of a chunk is best received with what
-    /// follows.
+    /// The least number of expected bytes for which the buffer is bypassed.
+    ///
+    /// The end of a chunk is best received together with the bytes after it, so a small remainder goes through the
+    /// buffer.
     private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
 
     func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
@@ -226,7 +225,7 @@ extension Connection {
         }
     }
 
-    // Patterns, because the equality of an enum of another module is called through its conformance.
+    // Patterns, because `==` of another module's enum would be called through its conformance.
     var isChunked: Bool { if case .chunked = framing { true } else { false } }
 
     var persists: Bool { if case .untilClose = framing { false } else { isReusable } }
@@ -237,8 +236,8 @@ extension Connection {
 extension Connection {
     /// Suspends until a direction of `wanted` is ready; without one, until the channel is signalled.
     ///
-    /// Many calls at once wait for heads with standing reports: nearly every such wait suspends, and needs no request
-    /// then (decision 0011). So do all waits to read on a thread that runs the tasks itself (decision 0040).
+    /// Among many calls, a wait for a head uses standing reports, which need no system call for each wait (decision
+    /// 0011). So does every wait to read on a thread that runs the tasks itself (decision 0040).
     func wait(for wanted: Interest, by deadline: Deadline, atHead: Bool) async throws(WaitError) {
         let directions = stream.directions(for: wanted)
         if directions.isEmpty, !wanted.isEmpty { return try await takeTurn(by: deadline) }
@@ -251,25 +250,25 @@ extension Connection {
     }
 
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
-    @inline(never)  // as below
+    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     private func takeTurn(by deadline: Deadline) async throws(WaitError) {
         try deadline.checkTurn()
         await Task.yield()
     }
 
-    /// Ends the standing reports, for a call that may find its response without a wait.
+    /// Ends the standing reports, which would only disturb a lone call that receives without a wait.
     func endReports() {
         guard hasStandingReports else { return }
         hasStandingReports = false
         channel.endReports()
     }
 
-    /// Suspends in a task that a blocked thread runs.
+    /// Waits on the blocked thread that runs the current task, in place if no other job can run meanwhile.
     @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     private func wait(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread
     ) async throws(WaitError) {
-        // On an actor with its own executor, this is not the blocked thread.
+        // On an actor with its own executor, the job does not run on the blocked thread.
         let isolation: (any Actor)? = #isolation
         if isolation == nil, !Task.isCancelled, !wanted.isEmpty,
             thread.waitInPlace({ channel.becomesReady(for: wanted, by: deadline) })

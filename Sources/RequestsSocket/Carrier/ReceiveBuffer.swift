@@ -1,10 +1,10 @@
 @_spi(Lock) import Requests
 
-/// A buffer of received bytes that have not been read yet, whose memory a connection reuses for all responses.
+/// A buffer for received bytes that have not been read yet; a connection reuses its memory for all responses.
 ///
-/// It is stored in its connection as a value, because each access to an object would count a reference.
+/// A value in its connection, because each access to an object would count a reference.
 package struct ReceiveBuffer: ~Copyable {
-    /// The size until a response fills it, so that a connection with small responses takes little memory.
+    /// The size until a response fills it: connections with small responses need little memory.
     private static let firstSize = 1 << 10
     /// The size for most heads together with a small body.
     private static let usualSize = 16 << 10
@@ -37,8 +37,7 @@ package struct ReceiveBuffer: ~Copyable {
         start = min(end, start &+ count)
     }
 
-    /// Returns the space to receive into, never empty; moves unread bytes to the front, or grows if they fill the
-    /// memory, or if a response has filled the memory of the first size.
+    /// Returns the space to receive into, never empty; moves unread bytes to the front, or grows, to have some.
     package mutating func space() -> UnsafeMutableRawBufferPointer {
         if start == end {
             start = 0
@@ -52,13 +51,13 @@ package struct ReceiveBuffer: ~Copyable {
         return UnsafeMutableRawBufferPointer(rebasing: storage[end...])
     }
 
-    /// Returns the space for a head and a little more; never empty.
+    /// Returns the space for a head and a small body, never empty; the remainder is received at its destination.
     package mutating func spaceForHead() -> UnsafeMutableRawBufferPointer {
         let space = space()
         return isEmpty ? UnsafeMutableRawBufferPointer(rebasing: space.prefix(Self.headSize)) : space
     }
 
-    /// Records that `count` bytes were received into the space.
+    /// Records that `count` bytes were received into the ``space()``.
     package mutating func add(_ count: Int) {
         end = min(storage.count, end &+ count)
         if end == Self.firstSize, storage.count == end { isTooSmall = true }
@@ -111,8 +110,9 @@ package struct ReceiveBuffer: ~Copyable {
     }
 }
 
-/// Wide memory that connections share: few need it at a time, and if each allocated it for each response, the heap
-/// would grow and shrink every time.
+/// Memory for chunks, which connections share.
+///
+/// Few need it at a time. If each connection allocated it for each response, the heap would grow and shrink every time.
 private enum WideMemory {
     static let size = 64 << 10
     private static let maximumCount = 8

@@ -3,12 +3,9 @@ package import RequestsTLS
 
 /// The error of a transfer over a connection.
 package enum StreamError: Error, Sendable {
-    /// A system call failed.
     case system(SystemError)
-    /// TLS failed.
     indirect case tls(TLSError)
 
-    /// The error of the system or of TLS.
     var cause: any Error {
         switch self {
         case .system(let error): error
@@ -16,7 +13,7 @@ package enum StreamError: Error, Sendable {
         }
     }
 
-    /// Whether a file cannot be sent without reading it.
+    /// Whether the system cannot send this file without reading it.
     var isNotSupportedByFile: Bool {
         if case .system(let error) = self { error.isNotSupportedByFile } else { false }
     }
@@ -24,7 +21,7 @@ package enum StreamError: Error, Sendable {
     /// Whether the peer has reset the connection below TLS.
     var isReset: Bool { if case .system(let error) = self { error.isReset } else { false } }
 
-    /// Whether the reason has nothing to do with TLS: the connection was closed or reset.
+    /// Whether the connection was closed or reset, as opposed to an error of TLS.
     var isConnectionLoss: Bool {
         switch self {
         case .system: true
@@ -34,7 +31,6 @@ package enum StreamError: Error, Sendable {
 }
 
 extension StreamError: CustomStringConvertible {
-    /// The reason in one line.
     package var description: String {
         switch self {
         case .system(let error): error.description
