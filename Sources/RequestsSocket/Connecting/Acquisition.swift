@@ -1,7 +1,7 @@
 import Requests
 import RequestsPOSIX
 
-/// The pool from which a call acquires a connection: that of an executor, or a script for tests.
+/// The pool from which a call acquires a connection, or a script for tests.
 protocol ConnectionSupply: Sendable {
     associatedtype Network: ConnectionNetwork
     typealias Waiter = PoolWaiter<Origin, Network.Connection, Network.Event>
@@ -18,16 +18,15 @@ protocol ConnectionSupply: Sendable {
     /// Leaves the queue without a lease.
     func withdraw(_ waiter: Waiter)
 
-    /// Opens a connection beyond the limits for a call that has waited for long.
+    /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).
     func exceedLimits(for waiter: Waiter)
 
     /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
     func closesAfterResponses(_ origin: Origin) -> Bool
 
-    /// Returns the connector of a call with `timeLimits`.
     func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Network
 
-    /// Records whether a new connection is the only one of its origin in use.
+    /// Records whether a new connection is the only one to its origin that is in use.
     func recordUse(of connection: Network.Connection)
 }
 
@@ -35,8 +34,9 @@ extension ConnectionPool: ConnectionSupply {
     typealias Network = Connector
 }
 
-/// The acquisition of a connection for one call, as a state machine that never waits: it takes an idle connection of
-/// the pool, is in the queue of the pool, or establishes a new connection (decision 0041).
+/// A state machine that acquires a connection for one call, and never waits (decision 0041).
+///
+/// It takes an idle connection of the pool, stays in the pool's queue, or establishes a new connection.
 struct Acquisition<Pool: ConnectionSupply, Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~Copyable, Sendable
 where Pool.Network == Stream.Network {
     typealias Network = Pool.Network
@@ -50,7 +50,7 @@ where Pool.Network == Stream.Network {
     private let pool: Pool
     private let origin: Origin
     private let timeLimits: SocketTimeLimits
-    /// Whether the request continues a running call, so that it receives a connection of a pool that drains.
+    /// Whether the request continues a running call; a pool that drains still grants it a connection.
     private let isContinuation: Bool
     /// Whether the request can be sent again if a connection turns out to be closed.
     private let isIdempotent: Bool
@@ -111,8 +111,9 @@ extension Acquisition where Stream: ~Copyable {
         return .signal(waiter.signal, until: end, in: .waitingForConnection)
     }
 
-    /// Whether a connection that has carried requests must not be used: the peer may be known to close connections
-    /// after each response only since the call has waited.
+    /// Whether a connection that has carried requests must not be used.
+    ///
+    /// Checked again for each lease: the peer may have closed connections while the call waited.
     private var needsNewConnection: Bool { !isIdempotent && pool.closesAfterResponses(origin) }
 
     private mutating func use(_ lease: Pool.Lease) throws(RequestError) -> ConnectionStep<Network> {
@@ -121,7 +122,7 @@ extension Acquisition where Stream: ~Copyable {
         case .connection(let connection) where !needsNewConnection:
             connection.beginReuse()
             return .connected(connection)
-        // A new connection takes the slot of an idle one that is not used, which is closed.
+        // The idle connection is closed, and a new one takes its slot.
         case .connection(let connection): slot = connection.slot
         case .slot(let granted): slot = granted
         }
@@ -137,5 +138,4 @@ extension Acquisition where Stream: ~Copyable {
     }
 }
 
-/// The acquisition of a connection over a socket.
 typealias SocketAcquisition = Acquisition<ConnectionPool, SocketStream>

@@ -3,16 +3,14 @@ package import RequestsPOSIX
 /// The order and the times in which the addresses of a host are tried (RFC 8305 §4, §5).
 ///
 /// A value without sockets or a clock: it receives what happened and returns the next action. The address families
-/// alternate, IPv6 first. A second attempt starts beside one that has not ended after the delay, and at once after one
-/// that has failed.
+/// alternate, IPv6 first. The next attempt starts when the current one has failed, or beside it after the delay.
 package struct AddressRace: Sendable {
     /// The next action.
     package enum Action: Hashable, Sendable {
-        /// Begin to connect to this address, beside the current attempts.
+        /// Begin to connect to this address; other attempts continue.
         case start(SocketAddress)
         /// Wait for the current attempts, and request the next action at this instant, if there is one.
         case wait(until: Deadline?)
-        /// Every address has failed.
         case exhausted
     }
 

@@ -2,13 +2,13 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// The bytes of a connection that is being established: those of its socket, or a script for tests.
+/// The socket on which a connection is being established, or a script for tests.
 ///
 /// No function waits. A transfer that returns `.wouldBlock` continues after a wait for ``directions(for:)``.
 protocol ConnectingStream: ~Copyable {
     associatedtype Network: ConnectionNetwork
 
-    /// Creates the stream of a connected socket.
+    /// Creates a stream; the socket of `channel` is connected.
     init(_ channel: Network.Channel)
 
     var channel: Network.Channel { get }
@@ -28,8 +28,7 @@ protocol ConnectingStream: ~Copyable {
     /// Receives bytes that have arrived, at most 4 KiB, in place of `received`.
     mutating func receive(_ received: inout [UInt8]) throws(StreamError) -> TransferResult
 
-    /// Returns the directions of the socket for which a transfer in the directions `wanted` waits; empty if it can be
-    /// tried at once.
+    /// Returns the directions to wait for before a transfer in the directions `wanted`; empty if it can be tried now.
     func directions(for wanted: Interest) -> Interest
 
     /// Returns the established connection in `slot`.
@@ -38,7 +37,7 @@ protocol ConnectingStream: ~Copyable {
     ) -> Network.Connection
 }
 
-/// The bytes of a socket on which a connection is established.
+/// The stream over a socket, with TLS once ``secure(_:_:_:applicationProtocol:)`` has ended the handshake.
 struct SocketStream: ConnectingStream, ~Copyable {
     typealias Network = Connector
 

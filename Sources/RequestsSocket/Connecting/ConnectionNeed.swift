@@ -1,13 +1,13 @@
 import Requests
 import RequestsPOSIX
 
-/// The next wait of a call that acquires a connection.
+/// The wait that a call needs next to acquire a connection.
 enum ConnectionNeed<Network: ConnectionNetwork>: Sendable {
-    /// A signal of another thread, or that of the reactor for several sockets, until an instant.
+    /// A signal from another thread, or from the reactor for several sockets.
     case signal(Network.Event, until: Deadline, in: RequestError.Phase)
-    /// The readiness of a socket in one of these directions until an instant.
+    /// The readiness of a socket in one of these directions.
     case socket(Network.Channel, Interest, until: Deadline, in: RequestError.Phase)
-    /// A yield to other tasks, before an instant; bytes may have arrived that no wait reports.
+    /// A yield to other tasks in place of a wait, because bytes may have arrived that no wait reports.
     case turn(until: Deadline, in: RequestError.Phase)
 
     /// The phase that a time-out names.
@@ -35,6 +35,6 @@ protocol ConnectionSource: ~Copyable {
 
     /// Records that the wait for `need` ended with `error`.
     ///
-    /// - Throws: The error of the call, unless it continues.
+    /// - Throws: The error with which the call ends; nothing if it continues.
     mutating func fail(_ error: WaitError, _ need: ConnectionNeed<Network>) throws(RequestError)
 }

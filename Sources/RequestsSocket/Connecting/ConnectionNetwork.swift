@@ -2,22 +2,18 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// The operations of the system with which the connections of one call are established, or a script for tests.
+/// The system's operations for establishing the connections of one call, or a script for tests.
 ///
 /// No function waits.
 protocol ConnectionNetwork: Sendable {
-    /// A signal of another thread, or that of the reactor for several sockets.
+    /// A signal from another thread, or from the reactor for several sockets.
     associatedtype Event: Sendable
-    /// The work that loads the settings of TLS.
     associatedtype Loading: PendingWork where Loading.Event == Event
-    /// The lookup of a host name.
     associatedtype Lookup: PendingWork where Lookup.Event == Event
     associatedtype Channel: ConnectingChannel where Channel.Event == Event
     associatedtype Connection: PlacedConnection
 
-    /// The time limits of the call.
     var timeLimits: SocketTimeLimits { get }
-    /// The current instant.
     var now: Deadline { get }
     /// The time between two attempts to connect to the addresses of a host, unless the connect limit is too near.
     var attemptDelay: Duration { get }
@@ -39,10 +35,10 @@ protocol ConnectionNetwork: Sendable {
     /// Returns an event that several channels can report to.
     func makeEvent() -> Event
 
-    /// Returns a channel with an unconnected socket of the family of `address`.
+    /// Returns a channel with an unconnected socket for `address`.
     func channel(for address: SocketAddress) throws(SystemError) -> Channel
 
-    /// Sets the options of an established TCP connection.
+    /// Sets the options, such as keep-alive, of an established TCP connection.
     func setOptions(of channel: Channel)
 }
 
@@ -58,11 +54,11 @@ enum WorkProgress<Value, Work> {
     case pending(Work)
 }
 
-/// The part of one call in the work of another thread.
+/// The work of another thread, as one call waits for it.
 protocol PendingWork: Sendable {
     associatedtype Event
 
-    /// The event that is signalled when the work has ended.
+    /// Signalled when the work has ended.
     var event: Event { get }
 }
 
@@ -85,6 +81,6 @@ protocol PlacedConnection: AnyObject, Sendable {
 
     var slot: Slot { get }
 
-    /// Records that the connection is taken for another exchange.
+    /// Prepares an idle connection for an exchange.
     func beginReuse()
 }

@@ -1,18 +1,17 @@
 import Requests
 import RequestsPOSIX
 
-/// The attempts to connect to the addresses of a host at the same time, of which the first that succeeds is used.
+/// Simultaneous attempts to connect to the addresses of a host; the first one that succeeds is used.
 ///
 /// No function waits. All sockets report to one event, so that a wait for the event is a wait for all sockets.
 struct ConnectionRace<Network: ConnectionNetwork>: Sendable {
-    /// The result of a step.
     enum Progress {
         case connected(Network.Channel)
         /// Nothing more can be done until the event is signalled, or this instant.
         case waiting(until: Deadline?)
     }
 
-    /// An address whose queue of connections was full, which no event reports: only unix sockets refuse that way.
+    /// A refusal because the queue of a unix socket was full, after which no event reports when to try again.
     private struct Refusal: Sendable {
         let address: SocketAddress
         let pause: Duration
@@ -25,7 +24,7 @@ struct ConnectionRace<Network: ConnectionNetwork>: Sendable {
     private var refusal: Refusal?
     private var failure = RequestError(.hostNotFound, detail: "the lookup returned no addresses")
 
-    /// Creates a race between `addresses`, for a call that can wait for `time`.
+    /// Creates a race that tries all `addresses` within `time`.
     init(_ addresses: [SocketAddress], over network: Network, within time: Duration?) {
         let delay = AddressRace.delay(network.attemptDelay, within: time, among: addresses.count)
         race = AddressRace(addresses, delay: delay)

@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// The settings, the time limits and the reactor with which the connections of one call are established.
+/// The system's operations for establishing the connections of one call, with its settings and time limits.
 struct Connector: Sendable {
     let configuration: SocketExecutor.Configuration
     /// The address from which connections are established; nil if the system chooses it.
@@ -11,7 +11,7 @@ struct Connector: Sendable {
     let timeLimits: SocketTimeLimits
     let security: Security
 
-    /// The settings of TLS to origin servers and to proxies.
+    /// The TLS settings for origin servers and for proxies.
     struct Security: Sendable {
         let origin: TLSSettings
         let proxy: TLSSettings
@@ -58,7 +58,7 @@ extension Connector: ConnectionNetwork {
     func setOptions(of channel: Channel) {
         channel.socket.setNoDelay()
         guard let probes = configuration.keepAliveProbes else { return }
-        // A system that knows no probes of a connection still transfers its bytes.
+        // Ignored: a connection without probes still transfers bytes.
         try? channel.socket.setKeepAlive(
             idle: Self.seconds(probes.idleTime), interval: Self.seconds(probes.interval),
             count: Int32(min(max(probes.count, 1), 127)))

@@ -2,20 +2,18 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// The steps on a connected socket until it can carry requests, as a state machine that never waits: TLS to a proxy,
-/// the request for a tunnel, and TLS to the origin server.
+/// A state machine that makes a connected socket ready for requests, and never waits (decision 0033).
+///
+/// Its steps, in this order, none of which every connection has: TLS to a proxy, a tunnel, TLS to the origin server.
 struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
-    /// One of the steps, in their order.
     enum Step {
-        /// The TLS handshake with a peer.
         case secure(TLSContext, TLSServerName, TLSSessionKey)
-        /// The messages that request a proxy to connect to the origin server.
+        /// The messages with which a proxy is requested to connect to the origin server.
         case tunnel(any TunnelDialogue)
     }
 
-    /// The wait or the socket that it needs to continue.
     enum Need {
-        /// An event of these directions, in a phase.
+        /// The readiness of the socket in these directions; the phase is for a time-out.
         case event(Interest, RequestError.Phase)
         /// Another connected socket, for ``restart(on:)``.
         case connection
@@ -68,7 +66,6 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
         return nil
     }
 
-    /// Returns the established connection in `slot`.
     consuming func connection(
         in slot: Stream.Network.Connection.Slot, _ stamps: RawResponse.Metrics.Stamps
     ) -> Stream.Network.Connection {
@@ -112,7 +109,7 @@ extension Establishment where Stream: ~Copyable {
         }
     }
 
-    /// Sends the bytes that have not been sent, and then receives; returns the directions to wait for before it can.
+    /// Sends what is unsent and then receives; returns the directions to wait for, or nil when bytes have arrived.
     private mutating func exchange(_ received: inout [UInt8]) throws(RequestError) -> Interest? {
         do throws(StreamError) {
             while !unsent.isEmpty {

@@ -3,13 +3,12 @@ import Requests
 /// The hosts that are reached without a proxy, parsed once.
 struct ExcludedHosts: Sendable {
     private enum Kind: Sendable {
-        /// A range of addresses.
+        /// A range of addresses, such as `10.0.0.0/8`.
         case range(String)
         /// A host in canonical form.
         case host(String)
         /// All names that end in this text, which begins with a dot.
         case below(String)
-        /// All hosts.
         case all
     }
 
@@ -27,7 +26,6 @@ struct ExcludedHosts: Sendable {
         }
     }
 
-    /// Returns whether requests for `host` and `port` are sent without the proxy.
     func contains(_ host: String, port: Int?) -> Bool {
         if entries.isEmpty { return false }
         let host = HostText.canonical(host)

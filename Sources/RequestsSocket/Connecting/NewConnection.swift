@@ -2,15 +2,16 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// A connection that is being established, as a state machine that never waits: the settings of TLS, the addresses of
-/// the peer, their race, and the steps on the socket (decision 0041).
+/// A state machine that establishes a connection, and never waits (decision 0041).
+///
+/// It obtains the TLS settings and the peer's addresses, races the addresses, and performs the steps on the socket.
 // One call owns it, and with it its streams and dialogues.
 struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~Copyable, @unchecked Sendable {
     typealias Network = Stream.Network
     private typealias Need = ConnectionNeed<Network>
 
     private enum Stage {
-        /// The settings of TLS to a proxy are needed; then those of TLS to the origin server.
+        /// The TLS settings for a proxy are needed, before those for the origin server.
         case preparing(Network.Loading?)
         case securing(Network.Loading?)
         case resolving(Network.Lookup?)
@@ -27,7 +28,6 @@ struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~C
     private var establishment: Establishment<Stream>?
     private var stamps = RawResponse.Metrics.Stamps()
 
-    /// Creates a connection to `origin` in `slot`, before anything has begun.
     init(to origin: Origin, in slot: Network.Connection.Slot, over network: Network) {
         self.network = network
         self.origin = origin
@@ -36,10 +36,8 @@ struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~C
 
     private var timeLimits: SocketTimeLimits { network.timeLimits }
 
-    /// The instant at which a wait ends at the latest.
     private var limit: Deadline { min(timeLimits.connecting, timeLimits.total) }
 
-    /// Returns the time from the beginning of the call until now.
     private func stamp() -> RawResponse.Metrics.Stamp { timeLimits.stamp(at: network.now) }
 }
 
@@ -135,7 +133,6 @@ extension NewConnection where Stream: ~Copyable {
 // MARK: The socket
 
 extension NewConnection where Stream: ~Copyable {
-    /// Begins to obtain a connected socket.
     private mutating func begin() throws(RequestError) {
         guard let path = origin.socketPath else {
             stage = .resolving(nil)
@@ -171,14 +168,14 @@ extension NewConnection where Stream: ~Copyable {
         }
     }
 
-    /// The name of the peer's host, with the zone of an IPv6 address.
+    /// The host name of the peer; an IPv6 address has its zone.
     private var host: String {
         let peer = origin.proxy?.target ?? origin.peer
         guard let zone = peer.zone, peer.host.hasByteSuffix("]") else { return peer.host }
         return "\(peer.host.droppingLastBytes(1))%\(zone)]"
     }
 
-    /// Returns those of `addresses` that have the family of the local address.
+    /// Returns the addresses of the same family as the local address; all addresses without a local one.
     private func reachable(_ addresses: [SocketAddress]) throws(RequestError) -> [SocketAddress] {
         guard let localAddress = network.localAddress else { return addresses }
         let reachable = addresses.filter { $0.family == localAddress.family }
@@ -228,7 +225,7 @@ extension NewConnection where Stream: ~Copyable {
         stage = .establishing
         // Ends the other attempts.
         race = nil
-        // A proxy may have closed the connection before, with its challenge.
+        // Exists already if a proxy has closed the former connection with its challenge.
         if establishment == nil {
             establishment = Establishment(channel, steps)
         } else {
@@ -236,7 +233,7 @@ extension NewConnection where Stream: ~Copyable {
         }
     }
 
-    /// Continues on the socket; returns nil if that needs another one.
+    /// Continues on the socket; returns nil if it needs another socket.
     private mutating func establish() throws(RequestError) -> ConnectionStep<Network>? {
         switch (try establishment?.advance(), establishment?.channel) {
         case (.event(let directions, let phase)?, let channel?):
@@ -256,5 +253,4 @@ extension NewConnection where Stream: ~Copyable {
     }
 }
 
-/// A connection that is being established over a socket.
 typealias NewSocketConnection = NewConnection<SocketStream>

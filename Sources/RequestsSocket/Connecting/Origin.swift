@@ -2,19 +2,18 @@ import Requests
 
 /// The key by which connections are pooled: only requests with an equal origin share one.
 ///
-/// The TLS settings belong to the executor and are no part of it; a connection with older ones is not reused.
+/// It does not contain the TLS settings, which belong to the executor. A connection with older settings is not reused.
 struct Origin: Hashable, Sendable {
     /// The URL of the peer that reads the requests: the origin server, or a proxy that forwards them.
     ///
     /// Only scheme, host, port and zone are compared.
     let peer: TargetURI
     let socketPath: String?
-    /// The proxy between this machine and the origin server; nil for none.
     let proxy: ProxyRoute?
-    /// Whether requests are sent to the proxy, which forwards them; otherwise it connects to the peer.
+    /// Whether the proxy reads and forwards the requests; otherwise it connects to the peer, and carries bytes.
     let isForwarded: Bool
 
-    /// Creates the origin of `request`, whose target is `target`; throws if this executor cannot reach it.
+    /// Creates the origin of `request`; throws if the executor cannot reach `target`.
     init(
         of request: PreparedRequest, to target: consuming TargetURI, by destination: SocketExecutor.Destination,
         through proxy: ProxyRoute?

@@ -1,10 +1,10 @@
 import Requests
 import RequestsHTTP1
 
-/// The route of requests to a proxy, computed once for an executor.
+/// A proxy in the form that requests need, computed once for each executor.
 final class ProxyRoute: Sendable {
     private let proxy: SocketExecutor.Proxy
-    /// The proxy itself; of SOCKS proxies only host and port have a meaning.
+    /// The URL of the proxy; for a SOCKS proxy, only its host and port have a meaning.
     let target: TargetURI
     /// The fields that the executor adds to requests that the proxy forwards.
     let fields: [RequestHeadWriter.Addition]
@@ -15,7 +15,7 @@ final class ProxyRoute: Sendable {
     private let excludedHosts: ExcludedHosts
     private let limits: WireLimits
 
-    /// Creates the route to `proxy`; returns nil if the proxy is invalid.
+    /// Returns nil if the configuration of the proxy is invalid.
     init?(_ proxy: SocketExecutor.Proxy, _ limits: WireLimits) {
         let isBareIPv6 = proxy.host.containsByte(":") && !proxy.host.hasBytePrefix("[")
         let host = isBareIPv6 ? "[\(proxy.host)]" : proxy.host
@@ -49,13 +49,12 @@ final class ProxyRoute: Sendable {
         self.limits = limits
     }
 
-    /// Whether requests for `target` are sent to the proxy.
     func serves(_ target: TargetURI) -> Bool { !excludedHosts.contains(target.host, port: target.effectivePort) }
 
-    /// The proxy in the text of an error, without credentials.
+    /// The name for errors, without credentials.
     var name: String { "the proxy \(target.host):\(proxy.port)" }
 
-    /// Whether the proxy reads requests for `target`, and not only carries their bytes.
+    /// Whether the proxy reads and forwards requests for `target`; otherwise it only carries their bytes.
     func forwards(_ target: TargetURI) -> Bool { proxy.scheme != .socks5 && target.isHTTP }
 
     /// Returns the messages to the proxy that request a tunnel to `peer`.
@@ -81,10 +80,9 @@ final class ProxyRoute: Sendable {
         return proxy.authorization?.fixedValue.map { .fixed($0) } ?? .none
     }
 
-    /// Whether an authenticator meets the challenges of the proxy.
     var hasAuthenticator: Bool { authenticator != nil }
 
-    /// Whether the authenticator of the proxy provides the credentials of `request`, because the proxy forwards it.
+    /// Whether `request` is forwarded and its Proxy-Authorization is computed by an authenticator.
     func signsIn(_ request: PreparedRequest) -> Bool {
         authenticator != nil && forwards(request.target) && !request.header.contains(.proxyAuthorization)
     }
@@ -100,12 +98,12 @@ final class ProxyRoute: Sendable {
     }
 }
 
-/// The routes of an executor with proxies: one for each scheme of URLs.
+/// The routes of an executor, one for each URL scheme.
 final class ProxyRoutes: Sendable {
     private let http: Result<ProxyRoute, RequestError>?
     private let https: Result<ProxyRoute, RequestError>?
 
-    /// Creates the routes to the proxies of `configuration`; returns nil if there are none.
+    /// Returns nil if the configuration has no proxy.
     init?(_ configuration: SocketExecutor.ProxyConfiguration, _ limits: WireLimits) {
         http = configuration.http.map { Self.route(to: $0, limits) }
         https =
@@ -125,7 +123,7 @@ final class ProxyRoutes: Sendable {
         return .success(route)
     }
 
-    /// Whether a proxy has an authenticator; checked first, because nearly no executor has one.
+    /// Whether any proxy has an authenticator; few have, so requests check this first.
     let haveAuthenticators: Bool
 
     /// Returns the route to the proxy for requests to `target`; nil if they are sent to their origin.

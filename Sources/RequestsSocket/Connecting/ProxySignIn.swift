@@ -2,8 +2,8 @@ import Requests
 
 /// The credentials of one request to a proxy, and the rules for its challenges.
 ///
-/// A request is sent at most three times, whatever the proxy and the authenticator do: 1 + a challenge to a request
-/// without credentials + a rejection of credentials.
+/// A request is sent at most three times, whatever the proxy and the authenticator do: first, after one challenge to a
+/// request without credentials, and after one rejection of credentials.
 struct ProxySignIn: Sendable {
     /// The credentials of one transmission, with the authenticator that they belong to.
     private struct Attempt: Sendable {
@@ -18,7 +18,7 @@ struct ProxySignIn: Sendable {
     private var hasHandledChallenge = false
     private var hasHandledRejection = false
 
-    /// Obtains the credentials of the first transmission.
+    /// Obtains credentials for the first transmission.
     init(
         _ authenticator: any AuthenticationChallenge.ProxyAuthenticator,
         for request: AuthenticationChallenge.ProxyRequest
@@ -31,7 +31,7 @@ struct ProxySignIn: Sendable {
     /// The value of Proxy-Authorization for the next transmission; nil for none.
     var fieldValue: String? { attempt.fieldValue }
 
-    /// Returns whether to send the request again after a response with `head`, with new credentials.
+    /// Returns whether to send the request again, with new credentials, after a response with `head`.
     mutating func continues(after head: ResponseHead) throws(RequestError) -> Bool {
         guard head.status == .proxyAuthenticationRequired else {
             try attempt.receive(head)
@@ -42,12 +42,12 @@ struct ProxySignIn: Sendable {
         return attempt.fieldValue != nil
     }
 
-    /// Obtains the credentials of another transmission.
+    /// Obtains credentials for another transmission.
     mutating func renew() throws(RequestError) {
         attempt = try Self.attempt(authenticator, request)
     }
 
-    /// Returns whether a 407 to the last transmission is the first of its kind, which then counts as handled.
+    /// Returns whether this 407 may be handled, and counts it: one challenge, and one rejection of credentials.
     private mutating func mayHandleChallenge() -> Bool {
         if attempt.fieldValue == nil {
             defer { hasHandledChallenge = true }

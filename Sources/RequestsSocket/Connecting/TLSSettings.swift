@@ -12,21 +12,21 @@ final class TLSSettings: Sendable {
     private struct State {
         var configuration: TLSConfiguration
         var context: TLSContext
-        /// The context in use has been loaded.
+        /// Whether `context` has been loaded.
         var isLoaded = false
         var work: ContextLoading?
-        /// The number of replacements that have begun, and that of the one in use.
+        /// The numbers of the last replacement that has begun, and of the one in use.
         var begun = 0
         var inUse = 0
     }
 
-    /// Creates settings; `makeContext` returns the context of a configuration, without loading anything.
+    /// Creates settings; `makeContext` creates a context and loads nothing.
     init(_ configuration: TLSConfiguration, _ makeContext: @escaping @Sendable (TLSConfiguration) -> TLSContext) {
         self.makeContext = makeContext
         state = Lock(State(configuration: configuration, context: makeContext(configuration)))
     }
 
-    /// Whether new connections would have the settings of `context`.
+    /// Whether new connections would use `context`.
     func isCurrent(_ context: TLSContext) -> Bool {
         state.withLock { $0.context === context }
     }
@@ -50,7 +50,7 @@ final class TLSSettings: Sendable {
         return .done(state.withLock { $0.isLoaded ? $0.context : loading.work.context })
     }
 
-    /// Returns the loading of the settings, which starts if there is none; nil if they are loaded.
+    /// Returns the load in progress, starting one if needed; nil if the settings are loaded.
     private func begin(on reactor: Reactor) -> Loading? {
         let work = state.withLock { state -> ContextLoading? in
             if state.isLoaded { return nil }
@@ -93,10 +93,9 @@ final class TLSSettings: Sendable {
 }
 
 extension TLSSettings {
-    /// The wait of one call for the loading of a context.
+    /// One call's wait while a context is loaded.
     final class Loading: Sendable {
         fileprivate let work: ContextLoading
-        /// The event that is signalled when the loading has ended.
         let event: WakeEvent
 
         fileprivate init(_ work: ContextLoading, on reactor: Reactor) {
@@ -109,7 +108,6 @@ extension TLSSettings {
             work.forget(event)
         }
 
-        /// The result; nil while the loading is in progress.
         fileprivate var result: Result<Void, TLSError>? { work.result }
 
         fileprivate func end(_ timeLimits: SocketTimeLimits) async throws(RequestError) -> Result<Void, TLSError> {
@@ -125,7 +123,7 @@ extension TLSSettings {
     }
 }
 
-/// The loading of one context, for which any number of calls wait.
+/// The load of one context on a thread of its own; any number of calls can wait for it.
 private final class ContextLoading: Sendable {
     let context: TLSContext
     private let state = Lock(State())
@@ -140,10 +138,9 @@ private final class ContextLoading: Sendable {
         self.context = context
     }
 
-    /// The result; nil while the loading is in progress.
+    /// Nil while the load is in progress.
     var result: Result<Void, TLSError>? { state.withLock { $0.result } }
 
-    /// Whether it has ended with an error.
     var hasFailed: Bool {
         if case .failure? = result { true } else { false }
     }

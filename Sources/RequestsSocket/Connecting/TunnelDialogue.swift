@@ -1,7 +1,7 @@
 import Requests
 import RequestsHTTP1
 
-/// The messages that request a tunnel from a proxy, as a value without a socket.
+/// The messages with which a proxy is requested to open a tunnel; a value without a socket.
 protocol TunnelDialogue: Sendable {
     /// Returns the next step after `received` has arrived; the first call on a connection has no bytes.
     ///
@@ -12,9 +12,8 @@ protocol TunnelDialogue: Sendable {
     mutating func loseConnection() throws(RequestError) -> Bool
 }
 
-/// The next step of a dialogue.
 enum TunnelStep: Sendable {
-    /// Send these bytes, none if more have to be received first.
+    /// Send these bytes, then receive; empty if more bytes must be received first.
     case send([UInt8])
     /// Connect again; the dialogue continues there.
     case reconnect
@@ -32,10 +31,9 @@ extension TunnelDialogue {
 ///
 /// The proxy receives no field of the request that uses the tunnel.
 struct ConnectDialogue: TunnelDialogue {
-    /// The credentials for the proxy.
     enum Credentials: Sendable {
         case none
-        /// The value of Proxy-Authorization.
+        /// The value of Proxy-Authorization, which is the same for every tunnel.
         case fixed(String)
         case signIn(ProxySignIn)
     }
@@ -62,7 +60,6 @@ struct ConnectDialogue: TunnelDialogue {
     /// Whether this connection has carried a challenge.
     private var isReused = false
 
-    /// Creates a request for a tunnel to the host and port of `target`.
     init(to target: TargetURI, with credentials: Credentials, _ limits: WireLimits) {
         authority = target.tunnelAuthority
         self.credentials = credentials
@@ -195,8 +192,8 @@ struct SOCKSDialogue: TunnelDialogue {
     private var stage = Stage.greeting
     private var buffer: [UInt8] = []
 
-    /// Creates a command for the host and port of `target`; returns nil if its name has more than 255 bytes, or the
-    /// username or the password is empty or has more.
+    /// Returns nil if the host name of `target` is empty or longer than 255 bytes; the same holds for a username and a
+    /// password.
     init?(to target: TargetURI, credentials: (username: [UInt8], password: [UInt8])?) {
         guard let address = Self.address(of: target) else { return nil }
         self.address = address
