@@ -2,9 +2,9 @@ package import Requests
 
 /// The origins and proxies that close their connections after a response without announcing it.
 ///
-/// An idle connection to such a peer may close at the moment at which a request is written to it, so requests that
-/// cannot be sent again have new connections. A peer is remembered after two closings without a successful reuse in
-/// between, until ``memory`` has passed since the last one, or until a connection to it is reused successfully.
+/// Such a peer may close an idle connection at the moment at which a request is written to it. So requests that cannot
+/// be sent again use new connections. A peer counts after two closings without a successful reuse in between, until
+/// ``memory`` has passed since the last one, or until a connection to it is reused successfully.
 package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
     private struct Entry {
         let origin: Origin
@@ -12,7 +12,7 @@ package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
         var end: Deadline
     }
 
-    /// The maximum number of peers that are remembered: 64.
+    /// The maximum number of remembered peers.
     package static var limit: Int { 64 }
 
     /// The time in nanoseconds for which a closing is remembered: 60 s.
@@ -21,13 +21,10 @@ package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
     /// At most ``limit`` entries, in the order of their last closings, so the first one ends first.
     private var entries: [Entry] = []
 
-    /// Creates an empty memory.
     package init() {}
 
-    /// Whether no peer is remembered.
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The number of peers that are remembered.
     package var count: Int { entries.count }
 
     /// Records that `origin` has closed a connection that it could have kept.

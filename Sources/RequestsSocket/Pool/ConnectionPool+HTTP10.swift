@@ -1,7 +1,6 @@
 @_spi(Lock) import Requests
 
 extension ConnectionPool {
-    /// Records that `origin` has responded with HTTP/1.0.
     func recordHTTP10(of origin: Origin) {
         state.withLock { $0.ledger.http10Peers.record(origin, at: .now) }
     }

@@ -4,7 +4,7 @@ import RequestsPOSIX
 extension ConnectionPool {
     /// Establishes connections to the origin of `url` until `count` are idle or a limit is reached.
     ///
-    /// Each is taken like that of a call, and all are kept at the end, so that no two tasks receive the same one.
+    /// All are taken as calls take them before the first is put back; otherwise two tasks could receive the same one.
     func warm(_ url: URL, _ count: Int, within timeout: Duration?) async throws(RequestError) {
         var request = try PreparedRequest(url: url)
         request.timeouts.connect = timeout
@@ -37,7 +37,7 @@ extension ConnectionPool {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        // They have carried no exchange, so the instants until which they may be used remain.
+        // Put back, not parked: they have carried no exchange, so their idle time continues.
         for case .connection(let connection) in leases { putBack(connection) }
         for case .success(let connection) in results { park(connection, at: .now) }
         for result in results { _ = try result.get() }

@@ -10,9 +10,9 @@ import RequestsPOSIX
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
-    /// The limits of the configuration for readers, computed once.
+    /// The parser limits from the configuration.
     let wireLimits: WireLimits
-    /// The routes to the proxies; nil if there are none, as for most executors.
+    /// Nil without proxies, as in most executors.
     let proxies: ProxyRoutes?
     let security: Connector.Security
     /// The address from which connections are established; nil if the system chooses it.
@@ -43,14 +43,13 @@ final class ConnectionPool: Sendable {
         return .failure(RequestError(.invalidRequest(.invalidLocalAddress), detail: ErrorText.quoted(text)))
     }
 
-    /// Returns the connector of a call with `timeLimits`.
     func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Connector {
         Connector(
             configuration: configuration, localAddress: try localAddress?.get(), reactor: try reactor(),
             timeLimits: timeLimits, security: security)
     }
 
-    /// Returns the origin of `request`, with the proxy that serves it; throws if the executor cannot reach it.
+    /// Returns the origin of `request`, which contains its proxy; throws if the executor cannot reach it.
     func origin(of request: PreparedRequest) throws(RequestError) -> Origin {
         let target = request.target
         return try Origin(of: request, to: target, by: destination, through: try proxies?.route(to: target))
@@ -74,7 +73,7 @@ final class ConnectionPool: Sendable {
 
     /// Closes the descriptors of the idle connections, which stay open in the parent (decision 0019).
     private func closeInherited() {
-        // A thread that does not exist in the child may have held the lock: then the connections are not closed here.
+        // Left open if a thread that does not exist in the child held the lock at the fork.
         let idle = state.withLockIfAvailable { state in
             state.isClosed = true
             return state.ledger.takeIdle()
@@ -95,13 +94,12 @@ final class ConnectionPool: Sendable {
         var drains: [WakeEvent] = []
     }
 
-    /// The numbers of connections that are open or being established, of those that are idle, and of calls that wait;
-    /// for tests.
+    /// The numbers of connections (`open` includes those being established) and of calls that wait; for tests.
     var counts: (open: Int, idle: Int, waiting: Int) {
         state.withLock { ($0.ledger.open, $0.ledger.idle, $0.ledger.waiting) }
     }
 
-    /// The connections to each origin that has any; those through a proxy that forwards requests are to the proxy.
+    /// The connections, by origin; connections to a proxy that forwards requests count for the proxy.
     var countsByOrigin: [ConnectionCount] {
         state.withLock { state in
             state.ledger.lanes.filter { $0.open > 0 }.map { lane in
@@ -137,7 +135,6 @@ extension ConnectionPool {
         return nil
     }
 
-    /// Records whether a new connection is the only one of its origin in use.
     func recordUse(of connection: Connection) {
         if isInherited { return }
         state.withLock { $0.ledger.recordUse(of: connection) }
@@ -164,7 +161,6 @@ extension ConnectionPool {
         return .queued(waiter)
     }
 
-    /// Returns the lease that was granted to a call in the queue, which then leaves it; nil if there is none yet.
     func takeUp(_ waiter: Ledger.Waiter) -> Lease? {
         switch state.withLock({ $0.ledger.takeUp(waiter) }) {
         case .connection(let connection): check(.connection(connection), at: .now)
@@ -173,13 +169,13 @@ extension ConnectionPool {
         }
     }
 
-    /// Returns a lease of a new call if none has to be waited for; nil if the limits are reached.
+    /// Returns a lease if that needs no wait; nil if the limits are reached.
     func leaseAtOnce(_ origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Lease? {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         return try claim(isNew: true, origin) { $0.claim(origin) }.map { check($0, at: timeLimits.began) }
     }
 
-    /// Claims until no more idle connections have to be closed for the claim; returns nil if the limits are reached.
+    /// Repeats the claim until it evicts no further idle connection; returns nil if the limits are reached.
     private func claim(
         isNew: Bool, _ origin: Origin, _ claim: (inout Ledger) -> Ledger.Claim
     ) throws(RequestError) -> Lease? {
@@ -209,7 +205,6 @@ extension ConnectionPool {
         }
     }
 
-    /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).
     func exceedLimits(for waiter: Ledger.Waiter) {
         // Evicted connections are closed here, outside the lock.
         while case .evicted = state.withLock({ $0.ledger.exceed(for: waiter) }) {}
@@ -232,7 +227,6 @@ extension ConnectionPool {
         return state == .usable
     }
 
-    /// Returns the reactor that ends the waits of a call.
     func reactor() throws(RequestError) -> Reactor {
         do throws(SystemError) {
             let current = SocketTaskExecutor.currentReactor
@@ -248,12 +242,10 @@ extension ConnectionPool {
 // MARK: Peers that close
 
 extension ConnectionPool {
-    /// Records that `origin` has closed an idle connection.
     func recordClosing(by origin: Origin) {
         state.withLock { $0.ledger.closingPeers.recordClosing(by: origin, at: .now) }
     }
 
-    /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
     func closesAfterResponses(_ origin: Origin) -> Bool {
         if isInherited { return false }
         return state.withLock { !$0.ledger.closingPeers.isEmpty && $0.ledger.closingPeers.contains(origin, at: .now) }
@@ -303,14 +295,13 @@ extension ConnectionPool: SlotOwner {
         waiter?.signal.signal()
     }
 
-    /// Removes the connection at `place`, which has closed or was never established, from the count, and grants its
-    /// place to the call that has waited longest of those that can use it.
+    /// Gives the place of a connection that has closed, or was never established, to the next call that can use it.
     func vacate(_ place: Int) {
         if isInherited { return }
         end(place)
     }
 
-    /// Ends the use of `place`, and signals the call that receives it, or those that wait until no connection is open.
+    /// Ends the use of `place`; signals the call that receives it, and drains if no connection is open.
     private func end(_ place: Int) {
         let (waiter, drains) = state.withLock { state in
             let waiter = state.ledger.end(at: place)

@@ -1,12 +1,12 @@
 package import Requests
 
-/// The origins and proxies that have responded with HTTP/1.0, which does not have chunks: a client must not send a
-/// chunked request unless it knows that the server supports HTTP/1.1 (RFC 9112 §6.1).
+/// The origins and proxies that have responded with HTTP/1.0, to which no chunked request must be sent.
 ///
-/// The first request to a peer can be chunked, because nothing is known about it. A peer is remembered until it keeps a
-/// connection open after a response with HTTP/1.1, or ``memory`` has passed since its last response with HTTP/1.0.
+/// HTTP/1.0 has no chunks (RFC 9112 §6.1). The first request to a peer can be chunked, because nothing is known about
+/// it. A peer is remembered until it keeps a connection open after a response with HTTP/1.1, or until ``memory`` has
+/// passed since its last response with HTTP/1.0 (decision 0058).
 package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
-    /// The maximum number of peers that are remembered: 64.
+    /// The maximum number of remembered peers.
     package static var limit: Int { 64 }
 
     /// The time in nanoseconds for which a response is remembered: an hour.
@@ -15,13 +15,10 @@ package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
     /// At most ``limit`` entries, in the order of their last responses, so the first one expires first.
     private var entries: [(origin: Origin, end: Deadline)] = []
 
-    /// Creates an empty memory.
     package init() {}
 
-    /// The number of peers that are remembered.
     package var count: Int { entries.count }
 
-    /// Records that `origin` has responded with HTTP/1.0.
     package mutating func record(_ origin: Origin, at now: Deadline) {
         entries.removeAll { $0.end <= now || $0.origin == origin }
         if entries.count == Self.limit { entries.removeFirst() }
@@ -33,7 +30,6 @@ package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
         entries.removeAll { $0.origin == origin }
     }
 
-    /// Returns whether `origin` is remembered.
     package func contains(_ origin: Origin, at now: Deadline) -> Bool {
         entries.contains { now < $0.end && $0.origin == origin }
     }

@@ -2,11 +2,10 @@
 enum ConnectionLease<Connection: PlacedConnection>: Sendable {
     /// An idle connection.
     case connection(Connection)
-    /// The right to establish one.
     case slot(Connection.Slot)
 }
 
-/// The response of a pool to a request for a connection.
+/// The result of ``ConnectionSupply/request(_:_:isContinuation:)``.
 enum PoolResponse<Lease, Waiter> {
     case lease(Lease)
     /// A place in the queue; when it is signalled, the call takes up the lease that was granted to it.

@@ -27,31 +27,27 @@ package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: 
         self.signal = signal
     }
 
-    /// Whether a grant can be made to the call.
     package var isWaiting: Bool { grant == nil }
 }
 
 extension PoolLedger {
     package typealias Waiter = PoolWaiter<Origin, Connection, Signal>
 
-    /// The result of a claim.
     package enum Claim {
         case granted(PoolGrant<Connection>)
-        /// An idle connection to another origin, which has to be closed before a new claim.
+        /// An idle connection to another origin; close it and claim again.
         case evicted(Connection)
         case full
     }
 
-    /// The result of returning a connection.
     package enum Return {
-        /// The connection was granted to this call, which has to be signaled.
+        /// The connection was granted to this call; signal it.
         case granted(Waiter)
         case kept
-        /// The connection is not needed and has to be closed.
+        /// The connection is not needed; close it.
         case refused
     }
 
-    /// The number of calls that wait.
     package var waiting: Int { queue.count }
 
     /// Takes an idle connection to `origin`, or the right to establish one.
@@ -76,7 +72,7 @@ extension PoolLedger {
         return grant
     }
 
-    /// Removes a call that no longer waits, and returns its grant, which has to be given to another call.
+    /// Removes a call that no longer waits, and returns its grant, which the pool must give to another call.
     package mutating func withdraw(_ waiter: Waiter) -> PoolGrant<Connection>? {
         defer { leave(waiter) }
         return waiter.grant
@@ -111,8 +107,7 @@ extension PoolLedger {
         return !isSurplus && keep(connection) ? .kept : .refused
     }
 
-    /// Removes the connection at `place` from the count, and returns the call that may establish another one, which has
-    /// to be signaled.
+    /// Removes a connection from the count, and returns the call that may establish another one and must be signaled.
     package mutating func end(at place: Int) -> Waiter? {
         close(at: place)
         guard !isFull, let next = firstAllowed(), let place = begin(next.origin) else { return nil }
@@ -120,7 +115,7 @@ extension PoolLedger {
         return next
     }
 
-    /// Returns the call that has waited longest of those whose origin may have another connection.
+    /// Returns the first call in the queue whose origin may have another connection.
     private func firstAllowed() -> Waiter? {
         var refused: Origin?
         for waiter in queue where waiter.isWaiting && waiter.origin != refused {
@@ -134,8 +129,7 @@ extension PoolLedger {
 // MARK: Exceeding the limits
 
 extension PoolLedger {
-    /// Claims a connection beyond the limits, each of which can be exceeded by one, for `waiter`, which has waited for
-    /// long.
+    /// Claims a connection for a call that has waited for long; it may exceed each limit by one.
     package mutating func exceed(for waiter: Waiter) -> Claim {
         waiter.mayExceed = true
         if let grant = waiter.grant { return .granted(grant) }

@@ -1,6 +1,6 @@
 package import Requests
 
-/// The properties of a connection that the ledger of a pool reads and writes.
+/// A connection, as a ledger knows it.
 package protocol PooledConnection: AnyObject {
     /// The index of the connection's lane in the ledger.
     var place: Int { get }
@@ -18,7 +18,7 @@ package struct PoolLimits: Sendable {
     /// The maximum number of idle connections to one origin, at least 0.
     package let idlePerOrigin: Int
 
-    /// Creates limits; values below the minimum are raised to it.
+    /// Raises values below the minimum to it.
     package init(total: Int, perOrigin: Int, idlePerOrigin: Int) {
         self.total = max(1, total)
         self.perOrigin = max(1, perOrigin)
@@ -29,8 +29,8 @@ package struct PoolLimits: Sendable {
 /// The bookkeeping of a pool: its open connections, the idle ones among them, and the calls that wait.
 ///
 /// A value without a lock, a clock or a socket, and generic, so that a test can compare it with a model. Every origin
-/// has a lane while a connection to it is open; a lane is identified by its place, so that an origin is looked up only
-/// when a request arrives.
+/// has a lane while a connection to it is open. Connections know the place of their lane, so only a new request has to
+/// look up its origin.
 package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnection, Signal: Sendable> {
     struct Lane {
         var origin: Origin
@@ -56,7 +56,6 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     /// The number of connections that are open or being established.
     package private(set) var open = 0
 
-    /// Creates an empty ledger.
     package init(_ limits: PoolLimits) {
         self.limits = limits
     }
@@ -65,15 +64,12 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
 // MARK: Counts
 
 extension PoolLedger {
-    /// Whether all the connections that the total limit allows are open.
     package var isFull: Bool { open >= limits.total }
 
     package var idle: Int { lanes.reduce(0) { $0 + $1.idle.count } }
 
-    /// Returns the number of connections to `origin` that are open or being established.
     package func open(to origin: Origin) -> Int { places[origin].map { lanes[$0].open } ?? 0 }
 
-    /// Returns the number of idle connections to `origin`.
     package func idle(to origin: Origin) -> Int { places[origin].map { lanes[$0].idle.count } ?? 0 }
 
     /// Returns whether the limit for one origin allows another connection to `origin`.
@@ -82,14 +78,14 @@ extension PoolLedger {
     /// Returns the lane of `origin`; nil if no connection to it is open.
     package func place(of origin: Origin) -> Int? { places[origin] }
 
-    /// Returns whether more connections are open than a limit that concerns the one at `place` allows.
+    /// Returns whether a limit is exceeded that concerns the connections at `place`.
     func isSurplus(at place: Int) -> Bool { lanes[place].open > limits.perOrigin || open > limits.total }
 }
 
 // MARK: Opening and closing
 
 extension PoolLedger {
-    /// Counts a connection to `origin` that will be established, and returns its lane; nil if a limit forbids it.
+    /// Counts a connection that will be established, and returns its lane; nil if a limit forbids it.
     ///
     /// Each limit may be exceeded by `excess`.
     mutating func begin(_ origin: Origin, exceedingBy excess: Int = 0) -> Int? {
@@ -108,7 +104,7 @@ extension PoolLedger {
         return place
     }
 
-    /// Removes the connection at `place`, which has closed or was never established, from the count.
+    /// Removes a connection that has closed, or was never established, from the count.
     mutating func close(at place: Int) {
         open -= 1
         lanes[place].open -= 1
@@ -147,14 +143,13 @@ extension PoolLedger {
         return true
     }
 
-    /// Takes the idle connection, to any origin, whose idle time ends first of those at the front of their lanes.
+    /// Takes the oldest connection of the lane whose oldest one is due first.
     mutating func takeOldestIdle() -> Connection? {
         let oldest = lanes.lazy.compactMap(\.idle.first).min { $0.idleUntil < $1.idleUntil }
         guard let oldest else { return nil }
         return lanes[oldest.place].idle.removeFirst()
     }
 
-    /// Takes all idle connections.
     package mutating func takeIdle() -> [Connection] {
         lanes.indices.flatMap { place in
             defer { lanes[place].idle = [] }
@@ -162,7 +157,7 @@ extension PoolLedger {
         }
     }
 
-    /// Takes the idle connections that are overdue at `now`; `next` is the instant at which the next one is due.
+    /// Takes the idle connections that are overdue at `now`, and returns when the next one is due.
     package mutating func takeOverdue(at now: Deadline) -> (overdue: [Connection], next: Deadline?) {
         var overdue: [Connection] = []
         var next: Deadline?

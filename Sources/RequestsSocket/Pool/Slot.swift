@@ -2,8 +2,8 @@ import RequestsPOSIX
 
 /// The right to one connection in the pool, taken before the connection is established.
 ///
-/// It is returned to the pool when the last reference is released, which is when its connection closes: an exchange can
-/// end in many ways, and none of them has to update the count.
+/// It returns to the pool when the last reference is released, after its connection has closed. An exchange can end in
+/// many ways, and none of them has to update the count.
 final class Slot: Sendable {
     let origin: Origin
     /// The index of its origin's lane in the pool's ledger.
@@ -21,7 +21,6 @@ final class Slot: Sendable {
     }
 }
 
-/// The pool that grants slots, as a slot knows it.
 protocol SlotOwner: AnyObject, Sendable {
     /// Takes back the slot at `place`, whose connection has closed or was never established.
     func vacate(_ place: Int)
