@@ -12,14 +12,13 @@ extension RequestError {
         }
     }
 
-    /// Creates the error of a TLS connection; `reason` is that of a connection that the peer has closed or reset.
+    /// Creates the error of a TLS connection, with `reason` if the peer has closed or reset it.
     init(_ error: TLSError, ifLost reason: Reason) {
         let new = RequestError(Self.reason(of: error, ifLost: reason), detail: error.detail, underlying: error)
             .adding(tls: error.negotiation)
         self = error.isPermanent ? new.permanent() : new
     }
 
-    /// The advice for a server without HTTP/1.1.
     private static let http2Advice = "SocketExecutor supports only HTTP/1.1; use URLSessionExecutor for HTTP/2"
 
     private static func reason(of error: TLSError, ifLost reason: Reason) -> Reason {
@@ -37,7 +36,6 @@ extension RequestError {
         RequestError(.connectionFailed, detail: error.description, underlying: error)
     }
 
-    /// Creates the error of a file that cannot be read or written.
     init(_ error: FileError) {
         self.init(.fileAccessFailed, detail: error.description, underlying: error)
     }
@@ -56,7 +54,6 @@ extension RequestError {
         }
     }
 
-    /// Creates the error of a failed lookup.
     init(_ error: ResolverError) {
         switch error {
         case .hostNotFound(let text), .temporaryFailure(let text), .failed(let text):
@@ -67,7 +64,7 @@ extension RequestError {
 }
 
 extension WireLimit {
-    /// The value of the limit, in the unit that the limit counts.
+    /// The limit, in bytes or fields or whatever it counts.
     fileprivate var value: Int {
         switch self {
         case .startLine(let value), .fieldLine(let value), .head(let value), .fields(let value),

@@ -9,8 +9,8 @@ extension SocketExecutor {
         /// minimum 1.
         ///
         /// Further calls wait in the order of their arrival, for at most the request's connect limit. A blocking call
-        /// may open one connection more if a task that holds a connection cannot run because the threads of its
-        /// executor are blocked; the same holds for ``maximumConnections``.
+        /// that a task makes may exceed this limit, and ``maximumConnections``, by one connection after it has waited
+        /// for 250 ms, because the tasks that hold the connections may have no thread left to run on.
         public var maximumConnectionsPerOrigin = 64
 
         /// The maximum number of connections in total, those being established included; the default is 256, the
@@ -83,22 +83,20 @@ extension SocketExecutor {
         /// of the peer acknowledges them without the server's program. They have no effect on unix sockets.
         public var keepAliveProbes: KeepAliveProbes?
 
-        /// The delay after which the host's next address is tried beside an unfinished attempt (RFC 8305 §5).
+        /// The time after which an unfinished attempt no longer delays the host's next address (RFC 8305 §5).
         package var attemptDelay: Duration = .milliseconds(250)
 
-        /// The resolver of host names.
         package var resolver: Resolver {
             get { hostResolver.resolver }
             set { hostResolver = HostResolver(newValue) }
         }
 
-        /// The way in which request bodies from files are sent; nil chooses by the location of the peer.
+        /// The way in which files are sent; nil chooses: by the kernel to another machine, read to this one.
         package var fileSending: FileSending?
 
         /// Whether TLS sessions are resumed; a benchmark of full handshakes sets false.
         package var resumesTLSSessions = true
 
-        /// The library that implements TLS.
         package var tlsLibrary = TLSLibrary.shared
 
         /// The faults that a test injects into every connection.
@@ -107,14 +105,14 @@ extension SocketExecutor {
         /// Creates the default configuration.
         public init() {}
 
-        /// Returns the context of connections with the settings `tls`.
+        /// Creates a context, which loads nothing yet.
         var tlsContext: @Sendable (_ tls: TLSConfiguration) -> TLSContext {
             { [tlsLibrary, resumesTLSSessions] tls in
                 TLSContext(client: tls, library: tlsLibrary, maximumSessions: resumesTLSSessions ? 256 : 0)
             }
         }
 
-        /// The limits for the reader of responses.
+        /// The parser limits; a limit for a part of the head is at most that for all of it.
         var wireLimits: WireLimits {
             var limits = WireLimits()
             limits.headBytes = maximumHeadSize

@@ -69,7 +69,7 @@ extension SocketAddress {
     }
 
     private static func parsed(_ text: String) -> SocketAddress? {
-        // Only in brackets an IPv6 address can have a port.
+        // A port can follow an IPv6 address only if that is in brackets.
         if let address = SocketAddress(ipLiteral: text, port: 0) { return address }
         let isBracketed = text.hasBytePrefix("[")
         let parts = text.droppingFirstBytes(isBracketed ? 1 : 0)

@@ -125,7 +125,7 @@ extension SocketExecutor {
 }
 
 extension SocketExecutor.Proxy.Authorization {
-    /// The value of Proxy-Authorization that every request has; nil if an authenticator provides it.
+    /// The value of Proxy-Authorization for all requests; nil if an authenticator computes one for each.
     var fixedValue: String? {
         switch kind {
         case .fieldValue(let value): value

@@ -122,7 +122,6 @@ extension SocketExecutor {
 }
 
 extension SocketExecutor: CountsConnections {
-    /// The connections of the pool, by origin.
     package var connectionCounts: [ConnectionCount] { handle.pool.countsByOrigin }
 }
 

@@ -7,7 +7,7 @@ import RequestsPOSIX
 struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {  // no other code has the pointer
     private let pointer: UnsafeMutablePointer<Value>
 
-    /// Creates a box of `value`, whose type must not need more than malloc's alignment.
+    /// Creates a box; the type of `value` must not need more than malloc's alignment.
     init(_ value: consuming Value) {
         // Allocation with an explicit alignment is slower.
         pointer = HeapMemory.resize(nil, to: MemoryLayout<Value>.size).bindMemory(to: Value.self, capacity: 1)
@@ -26,7 +26,7 @@ struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable { 
         return pointer.move()
     }
 
-    @inline(never)  // keeps the value's destruction out of the frame of the function that suspends
+    @inline(never)  // otherwise the frame of a function that suspends has variables for destroying the value
     private static func free(_ pointer: UnsafeMutablePointer<Value>) {
         pointer.deinitialize(count: 1)
         HeapMemory.free(pointer)
