@@ -25,7 +25,7 @@ package struct CallState {
         set { pastValues.retries = newValue }
     }
 
-    /// The values of earlier requests: one reference, nil for nearly every call with one request (decision 0052).
+    /// The values of earlier requests: one reference, nil for nearly every call with one request (decision 0015).
     private var past: Past?
 
     private indirect enum Past: Sendable {

@@ -34,7 +34,7 @@ extension ConnectionPool: ConnectionSupply {
     typealias Network = Connector
 }
 
-/// A state machine that acquires a connection for one call, and never waits (decision 0041).
+/// A state machine that acquires a connection for one call, and never waits (decision 0031).
 ///
 /// It takes an idle connection of the pool, stays in the pool's queue, or establishes a new connection.
 struct Acquisition<Pool: ConnectionSupply, Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~Copyable, Sendable

@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// A state machine that makes a connected socket ready for requests, and never waits (decision 0033).
+/// A state machine that makes a connected socket ready for requests, and never waits (decision 0031).
 ///
 /// Its steps, in this order, none of which every connection has: TLS to a proxy, a tunnel, TLS to the origin server.
 struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {

@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// A state machine that establishes a connection, and never waits (decision 0041).
+/// A state machine that establishes a connection, and never waits (decision 0031).
 ///
 /// It obtains the TLS settings and the peer's addresses, races the addresses, and performs the steps on the socket.
 // One call owns it, and with it its streams and dialogues.
