@@ -1,4 +1,5 @@
 import Dispatch
+@_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
 import TestSupport
@@ -60,6 +61,36 @@ struct InPlaceTests {
             return
         }
         #expect(try await pieces.collect(limit: 2) == Data("ok".utf8))
+    }
+
+    @Test("a task that outlives its blocking call keeps its sleep and its wait for a response (HT-1)")
+    func outlivingTasks() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            guard line.receiveRequest() != nil else { return }
+            peer.note("received")
+            while peer.notes.count < 2 { line.pause() }
+            line.send(Self.ok)
+            line.waitForEnd()
+        }
+        let (executor, request) = (SocketExecutor(), try peer.request())
+        let wake = Deadline.after(.milliseconds(100))
+        let tasks = Lock<[Task<Bool, Never>]>([])
+        try await onThread {
+            CallingThread.run(limits: nil) {
+                let thread = CallingThread.current
+                let sleeping = Task(executorPreference: thread) {
+                    (try? await CallingThread.sleep(until: wake)) != nil && wake.hasPassed
+                }
+                let waiting = Task(executorPreference: thread) { (try? await executor.execute(request).text) == "ok" }
+                tasks.withLock { $0 = [sleeping, waiting] }
+                // Both wait on this thread then.
+                while peer.notes.isEmpty { await Task.yield() }
+                for _ in 0..<100 { await Task.yield() }
+            }
+        }
+        peer.note("call ended")
+        for task in tasks.withLock({ $0 }) { #expect(await task.value) }
+        peer.stop()
     }
 
     @Test("a stale idle connection is replaced, and the transmission is counted (R-42)")
