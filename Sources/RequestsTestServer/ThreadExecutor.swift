@@ -32,7 +32,7 @@ final class ThreadExecutor: TaskExecutor {
     ///   - onWait: A function that is called before the thread waits because the task is suspended.
     ///   - isAbandoned: Whether the result is no longer needed, so that the task is cancelled; checked every 50 ms
     ///     while the task is suspended.
-    ///   - onStart: A function that receives the function that cancels the task, before the task begins.
+    ///   - onStart: A function that receives the function that cancels the task, before the thread waits.
     ///   - operation: The operation.
     /// - Returns: The result of `operation`.
     /// - Throws: The error of `operation`.
@@ -43,7 +43,7 @@ final class ThreadExecutor: TaskExecutor {
         state.withLock { $0.isRunning = true }
         defer { passRemainingJobs() }
         let outcome = Outcome<Value>()
-        let task = Task(executorPreference: self) {
+        let task = CallingThread.startTask(on: self) {
             do throws(RequestError) {
                 outcome.set(.success(try await operation()))
             } catch {
@@ -52,9 +52,9 @@ final class ThreadExecutor: TaskExecutor {
         }
         onStart { task.cancel() }
         while true {
+            if let result = outcome.result { return try result.get() }
             if let job = nextJob() {
                 job.runSynchronously(on: asUnownedTaskExecutor())
-                if let result = outcome.result { return try result.get() }
                 continue
             }
             onWait()

@@ -72,7 +72,7 @@ extension CallingThread {
         }
         // The task of a cancelled caller must be cancelled before it begins, which an immediate task cannot be.
         if Task.isCancelled { return Task(executorPreference: self, operation: operation) }
-        return Task.immediate(executorPreference: self, operation: operation)
+        return Self.startTask(on: self, operation)
     }
 
     /// Starts `operation` as a task of its own, on the executor of the current task; where possible, it begins before
@@ -81,9 +81,18 @@ extension CallingThread {
         _ operation: @escaping @Sendable @isolated(any) () async -> Void
     ) -> Task<Void, Never> {
         guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
-            return Task(executorPreference: current, operation: operation)
+            return startTask(on: current, operation)
         }
-        let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
+        return startTask(on: withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }, operation)
+    }
+
+    /// Starts `operation` as a task of `executor`; where possible, it begins before the function returns.
+    package static func startTask(
+        on executor: (any TaskExecutor)?, _ operation: @escaping @Sendable @isolated(any) () async -> Void
+    ) -> Task<Void, Never> {
+        guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
+            return Task(executorPreference: executor, operation: operation)
+        }
         return Task.immediate(executorPreference: executor, operation: operation)
     }
 
