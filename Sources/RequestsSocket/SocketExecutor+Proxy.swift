@@ -27,8 +27,8 @@ extension SocketExecutor {
                 kind = .fieldValue(value)
             }
 
-            /// Creates the credentials of an authenticator that meets the challenges of an HTTP proxy, such as those of
-            /// Digest: `DigestAuthenticator` of RequestsMiddleware.
+            /// Creates credentials from an authenticator that responds to the challenges of an HTTP proxy, such as
+            /// `DigestAuthenticator` of RequestsMiddleware.
             ///
             /// ```swift
             /// configuration.proxy = .init(

@@ -65,7 +65,7 @@ extension SocketExecutor.ProxyConfiguration {
     /// all names below it. Hosts may be spelled as in ``SocketExecutor/Proxy/excludedHosts``. Each variable is read in
     /// lower case first. `HTTP_PROXY` in upper case is ignored in a CGI program, where a client can set it.
     ///
-    /// - Parameter variables: The variables; the default is those of the process.
+    /// - Parameter variables: The variables; the default is the environment of the process.
     /// - Returns: The proxies.
     /// - Throws: ``/Requests/RequestError`` with ``/Requests/RequestError/InvalidRequest/invalidProxy`` for a value
     ///   that is not such a URL. Its detail does not contain the value.

@@ -11,8 +11,8 @@ import RequestsPOSIX
 /// down. Reading and writing happen in place, on the thread that runs the calling task, which suspends only if the
 /// kernel is not ready.
 ///
-/// The executor supports http and https. TLS is that of the system's OpenSSL, which is loaded when the first https
-/// request needs it; ``Configuration/tls`` has its settings. On Apple platforms, use RequestsURLSession: there, https
+/// The executor supports http and https. For TLS it uses the system's OpenSSL, which is loaded when the first https
+/// request needs it; ``Configuration/tls`` has the settings. On Apple platforms, use RequestsURLSession: there, https
 /// fails with ``/Requests/RequestError/Reason/tlsUnavailable``.
 ///
 /// The executor requests bodies without a content coding (`Accept-Encoding: identity`) unless the request has an
@@ -66,7 +66,7 @@ public struct SocketExecutor: RequestExecutor {
 
     /// Establishes connections to the origin of `url`, so that later requests do not wait for them.
     ///
-    /// The connections are kept like those of earlier requests, so
+    /// The connections are kept as connections that requests have used, so
     /// ``SocketExecutor/Configuration/maximumIdleConnectionsPerOrigin`` and
     /// ``SocketExecutor/Configuration/idleTimeout`` apply. Idle connections count towards `count`.
     ///

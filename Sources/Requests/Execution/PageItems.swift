@@ -43,7 +43,7 @@ extension Pages {
         }
     }
 
-    /// Returns the items of all pages, in order; `items` returns those of one page.
+    /// Returns the items of all pages, in order; `items` returns the items of one page.
     ///
     /// ```swift
     /// let pages = client.pages(of: Search.repos("swift"), by: .linkHeader)

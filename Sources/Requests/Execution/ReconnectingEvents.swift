@@ -113,7 +113,7 @@ extension Client {
 
     /// Returns the events of `call`; when the connection is lost, the stream is requested again with Last-Event-ID.
     ///
-    /// The parameters are those of the function that takes an endpoint.
+    /// The parameters are the same as for an endpoint.
     public func reconnectingEvents(
         for call: Call<API, ResponseStream.Events>, maximumFailures: Int = 5,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -125,7 +125,7 @@ extension Client {
     /// Returns the events of the request that `make` describes; when the connection is lost, the stream is requested
     /// again with Last-Event-ID.
     ///
-    /// The parameters are those of the function that takes an endpoint.
+    /// The parameters are the same as for an endpoint.
     public func reconnectingEvents(
         for make: (API) -> Request<API, ResponseStream.Events>, maximumFailures: Int = 5,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
