@@ -14,7 +14,7 @@ final class BareFile: RequestExecutor {
         let address = try SocketAddress(literallyOf: request.target)
         let channel = Channel(try Socket(for: address), reactor: try Reactor.shared())
         if try !channel.socket.startConnecting(to: address) {
-            try channel.waitWritableInPlace()
+            try channel.socket.waitInPlace(for: .writing)
             try channel.socket.finishConnecting()
         }
         self.channel.withLock { $0 = channel }
@@ -50,7 +50,7 @@ final class BareFile: RequestExecutor {
             while !remainder.isEmpty {
                 switch try channel.write(remainder) {
                 case .bytes(let sent): remainder = UnsafeRawBufferPointer(rebasing: remainder[sent...])
-                case .wouldBlock: try channel.waitWritableInPlace()
+                case .wouldBlock: try channel.socket.waitInPlace(for: .writing)
                 case .end: throw BenchmarkError("the server closed the connection")
                 }
             }
@@ -62,7 +62,7 @@ final class BareFile: RequestExecutor {
         let end = "\r\n\r\n\(bytes)".utf8
         var response = Data()
         while !response.suffix(end.count).elementsEqual(end) {
-            try channel.waitReadableInPlace()
+            try channel.socket.waitInPlace(for: .reading)
             try withUnsafeTemporaryAllocation(byteCount: 1 << 10, alignment: 1) { buffer in
                 switch try channel.read(into: buffer) {
                 case .bytes(let count): response += buffer[..<count]

@@ -126,22 +126,6 @@ extension Span<UInt8> {
         return digit &- Octet.zero
     }
 
-    /// Returns the position of the first LF from `start`, or nil.
-    func firstLineFeed(from start: Int) -> Int? {
-        var position = start
-        while position <= lastWord {
-            let other = word(at: position) ^ (Self.ones &* 0x0A)
-            let found = (other &- Self.ones) & ~other & Self.highBits
-            if found != 0 { return position &+ found.trailingZeroBitCount &>> 3 }
-            position &+= 8
-        }
-        while position < count {
-            if self[unchecked: position] == Octet.lineFeed { return position }
-            position &+= 1
-        }
-        return nil
-    }
-
     /// Returns the first position from `start` whose byte is neither SP nor HTAB, or the end.
     @inline(__always)  // in the loop over the lines of a head
     func endOfBlanks(from start: Int) -> Int {

@@ -73,21 +73,9 @@ extension Channel {
     /// ready.
     package func becomesReady(for wanted: Interest, by deadline: Deadline) -> Bool {
         // The faults of a test end waits.
-        if faults != nil || isAbandoned { return false }
+        if faults != nil { return false }
         let timeout = deadline.pollTimeout
         return rp_poll(socket.number, wanted.pollEvents, -1, timeout < 0 ? 10 : min(timeout, 10)) > 0
-    }
-
-    /// Blocks the calling thread until bytes can be read or the peer has closed.
-    package func waitReadableInPlace(by deadline: Deadline? = nil) throws(WaitError) {
-        if isAbandoned { throw .closed }
-        try socket.waitInPlace(for: .reading, by: deadline)
-    }
-
-    /// Blocks the calling thread until bytes can be written, connecting has ended, or the peer is gone.
-    package func waitWritableInPlace(by deadline: Deadline? = nil) throws(WaitError) {
-        if isAbandoned { throw .closed }
-        try socket.waitInPlace(for: .writing, by: deadline)
     }
 }
 

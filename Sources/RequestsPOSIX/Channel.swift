@@ -5,8 +5,7 @@ import CRequestsPOSIX
 ///
 /// At most one task waits in each direction. Each wait requests one report from the reactor, so that its thread wakes
 /// only for tasks that wait (decision 0011); a connection that never waits, or only waits in place (`waitInPlace`),
-/// does not involve the reactor. The descriptor is closed when the last reference is released, and only then;
-/// `abandon()` marks the channel and wakes its waits.
+/// does not involve the reactor. The descriptor is closed when the last reference is released, and only then.
 package final class Channel: Sendable {
     package let socket: Socket
     package let reactor: Reactor
@@ -41,15 +40,6 @@ package final class Channel: Sendable {
         if isAdded { reactor.core.queue.remove(socket.number) }
         if let token { reactor.core.table.withLock { $0.remove(token) } }
     }
-
-    /// Ends all waits with `.closed` and makes later ones fail; the descriptor stays open until the last reference is
-    /// released.
-    package func abandon() {
-        point.close()
-    }
-
-    /// Whether ``abandon()`` was called.
-    package var isAbandoned: Bool { point.isClosed }
 }
 
 // MARK: Transfers
@@ -107,7 +97,7 @@ extension Channel {
     /// that exists already ends the wait even if the deadline has passed. With `poll` that thread waits instead of the
     /// reactor's.
     ///
-    /// - Throws: `.timedOut`, `.cancelled`, `.closed` or `.failed`.
+    /// - Throws: `.timedOut`, `.cancelled` or `.failed`.
     package func waitUntilReadable(
         by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
     ) async throws(WaitError) {

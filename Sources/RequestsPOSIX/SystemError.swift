@@ -47,9 +47,7 @@ extension SystemError {
     package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
     package var isNotFound: Bool { code == ENOENT }
     package var isNotPermitted: Bool { code == EACCES || code == EPERM }
-    package var isTimeout: Bool { code == ETIMEDOUT }
     package var isAddressInUse: Bool { code == EADDRINUSE }
-    package var isUnreachable: Bool { [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(code) }
     /// Whether the queue of a unix socket's listener is full; an error of connect.
     package var isFullQueue: Bool { code == EAGAIN }
     /// Whether the file can only be read and copied; an error of sendfile.

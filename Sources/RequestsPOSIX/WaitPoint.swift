@@ -9,7 +9,7 @@ package enum WaitError: Error, Hashable, Sendable {
     case timedOut
     /// The task was cancelled; readiness that comes later is kept for the next wait.
     case cancelled
-    /// The channel was abandoned.
+    /// A signal ended the wait, in place of readiness.
     case closed
     /// The descriptor could not be watched: too many watches, a forked child, or another task that waits in the
     /// direction.
@@ -29,7 +29,7 @@ protocol WaitClock {
 /// takes the continuation out of the state, under the lock, resumes it, so that it is resumed exactly once.
 final class WaitPoint: Sendable {
     enum Outcome: Sendable {
-        case ready, timedOut, cancelled, closed
+        case ready, timedOut, cancelled
 
         /// Throws unless the wait ended with readiness.
         func check() throws(WaitError) {
@@ -37,13 +37,12 @@ final class WaitPoint: Sendable {
             case .ready: return
             case .timedOut: throw .timedOut
             case .cancelled: throw .cancelled
-            case .closed: throw .closed
             }
         }
     }
 
     private enum EntryResult: Sendable {
-        case ready, closed, occupied
+        case ready, occupied
         case ticket(UInt64)
     }
 
@@ -105,7 +104,6 @@ final class WaitPoint: Sendable {
     private struct State: Sendable {
         var reading = Side()
         var writing = Side()
-        var isClosed = false
 
         subscript(direction: Direction) -> Side {
             get { direction == .reading ? reading : writing }
@@ -143,7 +141,6 @@ extension WaitPoint {
         if Task.isCancelled { throw .cancelled }
         switch enter(direction, isForBoth: isForBoth) {
         case .ready: return nil
-        case .closed: throw .closed
         case .occupied: throw .failed(.occupied)
         case .ticket(let number): return number
         }
@@ -154,7 +151,6 @@ extension WaitPoint {
         state.withLock { state in
             guard case .vacant = state[direction].phase else { return .occupied }
             if state.consumeReadiness(direction, isForBoth: isForBoth) { return .ready }
-            if state.isClosed { return .closed }
             state[direction].ticket &+= 1
             state[direction].phase = .armed
             state[direction].isForBoth = isForBoth
@@ -172,10 +168,6 @@ extension WaitPoint {
             if state.consumeReadiness(direction, isForBoth: state[direction].isForBoth) {
                 state[direction].phase = .vacant
                 return .ready
-            }
-            if state.isClosed {
-                state[direction].phase = .vacant
-                return .closed
             }
             state[direction].phase = .waiting(waiter, deadline: deadline)
             return nil
@@ -246,18 +238,6 @@ extension WaitPoint {
         resume(writer, .timedOut)
         return next
     }
-
-    /// Ends all waits, and makes every later one fail.
-    func close() {
-        let (reader, writer) = state.withLock { state in
-            state.isClosed = true
-            return (state.reading.takeWaiter(), state.writing.takeWaiter())
-        }
-        resume(reader, .closed)
-        resume(writer, .closed)
-    }
-
-    var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// The number of tasks that wait here.
     var waiters: Int {

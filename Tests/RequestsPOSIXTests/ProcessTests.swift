@@ -147,7 +147,7 @@ struct ProcessTests {
             #expect(try await received.count == size)
             for _ in 0..<20 {
                 let error = #expect(throws: WaitError.self) {
-                    try pair.near.waitReadableInPlace(by: .after(.milliseconds(3)))
+                    try pair.near.socket.waitInPlace(for: .reading, by: .after(.milliseconds(3)))
                 }
                 #expect(error == .timedOut)
             }

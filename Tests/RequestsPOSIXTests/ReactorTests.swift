@@ -166,17 +166,6 @@ struct ReactorTests {
         #expect(await first.value == nil)
     }
 
-    @Test("abandoning a channel ends its waits and later ones with an error; the descriptor stays open")
-    func abandoned() async throws {
-        let pair = try ChannelPair(on: reactor)
-        let wait = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
-        await eventually { reactor.pendingWaits == 1 }
-        pair.near.abandon()
-        #expect(await wait.value == .closed)
-        #expect(await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } == .closed)
-        #expect(try pair.near.writeOnce([1]) == .bytes(1))
-    }
-
     @Test("a wait in a child that was forked without exec is an error and does not hang")
     func forked() async throws {
         let reactor = try Reactor(forks: -1)

@@ -195,11 +195,11 @@ struct SocketTests {
     func blockingWait() throws {
         let pair = try ChannelPair(on: reactor)
         let start = ContinuousClock.now
-        #expect(throws: WaitError.timedOut) { try pair.near.waitReadableInPlace(by: .after(.milliseconds(5))) }
+        #expect(throws: WaitError.timedOut) { try pair.near.socket.waitInPlace(for: .reading, by: .after(.milliseconds(5))) }
         #expect(start.duration(to: .now) >= .milliseconds(5))
-        try pair.near.waitWritableInPlace(by: .now)
+        try pair.near.socket.waitInPlace(for: .writing, by: .now)
         try pair.far.writeOnce([1])
-        try pair.near.waitReadableInPlace()
+        try pair.near.socket.waitInPlace(for: .reading)
         #expect(try pair.near.readOnce() == .bytes(1))
         let signal = try WakeSignal()
         signal.signal()
@@ -208,8 +208,6 @@ struct SocketTests {
         #expect(throws: WaitError.timedOut) {
             try pair.near.socket.waitInPlace(for: .reading, by: .now, orUntil: signal)
         }
-        pair.near.abandon()
-        #expect(throws: WaitError.closed) { try pair.near.waitReadableInPlace() }
         #expect(reactor.registrations == 0)
     }
 
@@ -220,7 +218,7 @@ struct SocketTests {
         let wait = Task { () -> WaitError? in
             ready.add()
             do throws(WaitError) {
-                try pair.near.waitReadableInPlace()
+                try pair.near.socket.waitInPlace(for: .reading)
                 return nil
             } catch {
                 return error
