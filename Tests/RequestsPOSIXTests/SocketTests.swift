@@ -195,7 +195,9 @@ struct SocketTests {
     func blockingWait() throws {
         let pair = try ChannelPair(on: reactor)
         let start = ContinuousClock.now
-        #expect(throws: WaitError.timedOut) { try pair.near.socket.waitInPlace(for: .reading, by: .after(.milliseconds(5))) }
+        #expect(throws: WaitError.timedOut) {
+            try pair.near.socket.waitInPlace(for: .reading, by: .after(.milliseconds(5)))
+        }
         #expect(start.duration(to: .now) >= .milliseconds(5))
         try pair.near.socket.waitInPlace(for: .writing, by: .now)
         try pair.far.writeOnce([1])
