@@ -9,7 +9,8 @@ extension RequestConvertible {
     public func prepared() throws(RequestError) -> PreparedRequest {
         let decoder = responseDecoder
         return try RequestParts(self).prepared(
-            below: baseURL, accepting: decoder.acceptedTypes, decoder.delivery, encodingJSONWith: makeJSONEncoder)
+            below: baseURL, isTemplate: EndpointPath.self == RequestPath.self, accepting: decoder.acceptedTypes,
+            decoder.delivery, encodingJSONWith: makeJSONEncoder)
     }
 
     /// Returns the target: the base URL, the path below it, and the query of both.

@@ -1,10 +1,12 @@
 extension RequestParts {
     /// Returns the request as it will be sent to an API at `baseURL`, for a decoder that reads `accepting`.
     ///
+    /// `isTemplate` tells whether the path distinguishes interpolated values, as a ``RequestPath`` does.
+    ///
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @usableFromInline
     func prepared(
-        below baseURL: URL, of api: consuming (any Sendable)? = nil, accepting: [MediaType],
+        below baseURL: URL, of api: consuming (any Sendable)? = nil, isTemplate: Bool = true, accepting: [MediaType],
         _ delivery: ResponseBody.Delivery, encodingJSONWith makeEncoder: () -> JSONEncoder
     ) throws(RequestError) -> PreparedRequest {
         if !settings.isDefault, let problem = settings.problem { throw RequestError(.invalidRequest(problem)) }
@@ -13,7 +15,7 @@ extension RequestParts {
             PreparedRequest.Parts(
                 method: method, target: try target(below: baseURL, parameters), header: header, delivery: delivery,
                 acceptedTypes: accepting, cachePolicy: cachePolicy.applied(to: method), settings: settings,
-                template: endpoint.shape, api: api)
+                template: endpoint.shape, isTemplateKnown: isTemplate, api: api)
         ) { parts throws(RequestError) in
             try prepare(&parts, with: parameters, makeEncoder)
         }

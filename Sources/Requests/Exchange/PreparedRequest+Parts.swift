@@ -11,6 +11,8 @@ extension PreparedRequest {
         var cachePolicy: PreparedRequest.CachePolicy
         var settings: RequestSettings
         var template: PathTemplate
+        /// Whether the template was described or set; false for the path of a URL.
+        var isTemplateKnown: Bool
         /// The redirects that led to the request; nil for the first request of a call.
         var redirection: Redirection?
         /// The values that the environment has added; nil without an environment.
@@ -27,7 +29,7 @@ extension PreparedRequest {
             method: HTTPMethod, target: TargetURI, header: Header, delivery: ResponseBody.Delivery,
             acceptedTypes: [MediaType] = [], cachePolicy: PreparedRequest.CachePolicy = .useProtocolCachePolicy,
             settings: RequestSettings = RequestSettings(), template: PathTemplate? = nil,
-            api: consuming (any Sendable)? = nil
+            isTemplateKnown: Bool = false, api: consuming (any Sendable)? = nil
         ) {
             self.method = method
             self.target = target
@@ -37,6 +39,7 @@ extension PreparedRequest {
             self.cachePolicy = cachePolicy
             self.settings = settings
             self.template = template ?? PathTemplate(path: target.path, text: nil)
+            self.isTemplateKnown = isTemplateKnown
             self.api = api
         }
     }

@@ -193,9 +193,22 @@ public struct PreparedRequest: Sendable {
     }
 
     /// The path with `{}` in place of each interpolated value, such as `/users/{}`, for metrics, mocks and logs.
+    ///
+    /// The path of a request for a plain URL is not a template for metrics and spans, because it can have any number
+    /// of values. A path that you set is, and should have few values.
     public var pathTemplate: String {
         get { box.parts.template.text }
-        set { change { $0.template = PathTemplate(path: newValue, text: nil) } }
+        set {
+            change { parts in
+                parts.template = PathTemplate(path: newValue, text: nil)
+                parts.isTemplateKnown = true
+            }
+        }
+    }
+
+    /// The ``pathTemplate`` for metrics and spans; nil for the path of a plain URL or a redirect.
+    package var knownTemplate: String? {
+        box.parts.isTemplateKnown && box.parts.redirection == nil ? box.parts.template.text : nil
     }
 
     /// Whether there may be ``attributes``; false avoids reading them.

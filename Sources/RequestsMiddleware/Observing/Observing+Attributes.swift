@@ -161,12 +161,6 @@ extension Observing.Report {
     }
 }
 
-extension PreparedRequest {
-    /// The template of the path, if the request was described by an API; nil for the path of a URL or a redirect, which
-    /// can have any number of values.
-    fileprivate var knownTemplate: String? { api != nil && redirectedFrom == nil ? pathTemplate : nil }
-}
-
 extension TargetURI {
     /// The host as in attributes: an IPv6 address without its brackets.
     var address: String {

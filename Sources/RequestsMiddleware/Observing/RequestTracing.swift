@@ -80,6 +80,8 @@ public struct RequestTracing: Observing.Observer {
     public protocol Recorder: Sendable {
         /// Receives the beginning of a span, and returns the function that receives its end.
         ///
+        /// It is called for every span, whether or not its context is sampled, because a tracer samples by its own rules.
+        ///
         /// - Parameter span: The span, whose context and propagation the recorder can change.
         /// - Returns: The function, or nil if the span is not recorded.
         func begin(_ span: inout Span) -> (@Sendable (Span) -> Void)?
@@ -90,7 +92,8 @@ public struct RequestTracing: Observing.Observer {
 
     /// A function that decides whether a new trace is recorded; the default is true for every one.
     ///
-    /// A trace that has begun elsewhere is recorded if it is sampled.
+    /// A trace that has begun elsewhere is recorded if it is sampled. A ``Recorder`` receives every span and decides
+    /// itself.
     public var samples: @Sendable (PreparedRequest) -> Bool = { _ in true }
 
     /// A function that decides whether a server receives the fields of the context and the baggage; the default is true
@@ -145,9 +148,7 @@ public struct RequestTracing: Observing.Observer {
         var span = Span(
             semantics.spanName(of: request), kind: observation.seat == .calls ? .internal : .client,
             context: context, parent: parent, start: clock.date())
-        if context.isSampled {
-            span.attributes = semantics.spanAttributes(of: request, resendCount: observation.resendCount)
-        }
+        span.attributes = semantics.spanAttributes(of: request, resendCount: observation.resendCount)
         let record = recorder.begin(&span)
         propagate(span, &observation)
         guard let record else { return nil }

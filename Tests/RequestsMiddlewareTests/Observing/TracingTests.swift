@@ -108,6 +108,55 @@ struct TracingTests {
         #expect(spans.elements.count == 2)
     }
 
+    @Test("a recorder receives the attributes of every span, and decides itself which are recorded")
+    func unsampled() async throws {
+        struct All: RequestTracing.Recorder {
+            let spans: Spans
+            func begin(_ span: inout RequestTracing.Span) -> (@Sendable (RequestTracing.Span) -> Void)? {
+                { [spans] span in spans.add(span) }
+            }
+        }
+        let spans = Spans()
+        let executor = MockExecutor(.ok("x")).observing(.attempts, by: RequestTracing(recorder: All(spans: spans)))
+        let unsampled = try #require(
+            TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"))
+        _ = try await TraceContext.withCurrent(unsampled) { try await executor.perform(api.get(.text, from: "/x")) }
+        #expect(
+            Self.texts(spans.elements.first) == [
+                "http.request.method=GET", "server.address=e.com", "server.port=80", "url.scheme=http",
+                "url.template=/x", "url.full=http://e.com/x", "http.response.status_code=200",
+            ])
+    }
+
+    private struct Described: RequestConvertible {
+        let baseURL = URL(string: "http://e.com") ?? URL(filePath: "/")
+        var responseDecoder: ResponseDecoder<String> { .text }
+        var endpoint: RequestPath { "/users/\(7)" }
+    }
+
+    private struct Written: RequestConvertible {
+        let baseURL = URL(string: "http://e.com") ?? URL(filePath: "/")
+        var responseDecoder: ResponseDecoder<String> { .text }
+        var endpoint: String { "/users/7" }
+    }
+
+    @Test("a template that is set or written as a path with values counts without an API, and not after a redirect")
+    func templates() async throws {
+        let spans = Spans()
+        let mock = MockExecutor { request in
+            request.target.path == "/first" ? .redirect(to: "http://e.com/second") : .ok("x")
+        }
+        let executor = mock.observing(.attempts, by: Self.tracing(spans))
+        var request = PreparedRequest(target: try TargetURI("http://e.com/pets/7"))
+        _ = try await executor.execute(request)
+        request.pathTemplate = "listPets"
+        _ = try await executor.execute(request)
+        _ = try await executor.perform(Described())
+        _ = try await executor.perform(Written())
+        _ = try await executor.perform(api.get(.text, from: "/first"))
+        #expect(spans.elements.map(\.name) == ["GET", "GET listPets", "GET /users/{}", "GET", "GET /first", "GET"])
+    }
+
     @Test("baggage is sent to the origin of the call, and to no other after a redirect")
     func baggage() async throws {
         let served = MockExecutor { request in
