@@ -131,11 +131,11 @@ struct FieldTests {
     }
 
     @Test("bytes that are not UTF-8 are decoded as ISO-8859-1 without loss (R-23)")
-    func receivedBytes() {
-        let latin = Field(name: "X", receivedBytes: [0x61, 0xE9])
+    func valueBytes() {
+        let latin = Field(name: "X", valueBytes: [0x61, 0xE9])
         #expect(latin.value == "aé")
         #expect(latin.valueBytes == [0x61, 0xE9])
-        let utf8 = Field(name: "X", receivedBytes: Array("aé".utf8))
+        let utf8 = Field(name: "X", valueBytes: Array("aé".utf8))
         #expect(utf8.value == "aé")
         #expect(utf8.valueBytes == Array("aé".utf8))
     }

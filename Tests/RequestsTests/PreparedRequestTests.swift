@@ -1,5 +1,6 @@
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -77,6 +78,19 @@ struct PreparedRequestTests {
         #expect(try head(.absolute) == "PURGE http://[fe80::1]/a?b HTTP/1.1\r\n" + fields)
         let added = try head(.origin, adding: [Field(name: "X-a", value: "no"), Field(name: "B", value: "yes")])
         #expect(added.contains("\r\nB: yes\r\n") && !added.contains("no"))
+    }
+
+    @Test("a value that is not UTF-8 is sent as the bytes that were given or received", .rows("R-23"))
+    func valueBytes() throws {
+        let request = PreparedRequest(
+            target: try TargetURI("http://e.com/"),
+            header: [Field(name: "A", valueBytes: [0x61, 0xE9]), Field(name: "B", valueBytes: Array("é".utf8))])
+        let bytes = try RequestHeadWriter.head(of: request, framing: .none)
+        #expect(
+            Array(bytes) == Array("GET / HTTP/1.1\r\nHost: e.com\r\nA: a".utf8) + [0xE9]
+                + Array("\r\nB: é\r\n\r\n".utf8))
+        let hostile = PreparedRequest(target: request.target, header: [Field(name: "A", valueBytes: [0xE9, 0x0D])])
+        #expect(throws: RequestError.self) { try RequestHeadWriter.head(of: hostile, framing: .none) }
     }
 
     @Test("equal requests send the same bytes, and streams are never equal")

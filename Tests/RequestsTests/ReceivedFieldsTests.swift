@@ -163,7 +163,7 @@ struct ReceivedFieldsTests {
         append("X".utf8, [0xE9, 0x20, 0xFF], to: &fields)
         let header = self.header(fields)
         #expect(header["x"] == "\u{e9} \u{ff}" && header[0].valueBytes == [0xE9, 0x20, 0xFF])
-        #expect(isAlike(header, [Field(name: "X", receivedBytes: [0xE9, 0x20, 0xFF])]))
+        #expect(isAlike(header, [Field(name: "X", valueBytes: [0xE9, 0x20, 0xFF])]))
         #expect(header != [Field(name: "X", value: "\u{e9} \u{ff}")])
     }
     @Test(

@@ -147,7 +147,7 @@ struct RedirectPolicyTests {
     func latin1() throws {
         let original = try redirectable()
         let head = ResponseHead(
-            status: 302, header: [Field(name: .location, receivedBytes: [0x2F, 0xE9])], target: original.target)
+            status: 302, header: [Field(name: .location, valueBytes: [0x2F, 0xE9])], target: original.target)
         let next = try original.redirectPolicy.request(following: original, after: head)
         #expect(next?.target.path == "/%E9")
     }

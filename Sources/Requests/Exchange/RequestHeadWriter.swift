@@ -117,7 +117,11 @@ package struct RequestHeadWriter {
         for index in fields.indices where fields[index].name.isSent(in: form) {
             writer.write(fields[index].name.rawValue)
             writer.write(": " as StaticString)
-            writer.write(fields[index].value)
+            if fields[index].isLatin1 {
+                fields[index].valueBytes.withUnsafeBufferPointer { writer.write($0) }
+            } else {
+                writer.write(fields[index].value)
+            }
             writer.write("\r\n" as StaticString)
         }
         for addition in additions where !fields.indices.contains(where: { fields[$0].name == addition.name }) {

@@ -13,7 +13,7 @@ public struct Field: Sendable {
     }
 
     /// Whether the value was received as bytes that are not UTF-8.
-    private var isLatin1 = false
+    private(set) var isLatin1 = false
 
     /// Creates a field; its name and value are validated when the request is prepared.
     public init(name: Name, value: String) {
@@ -21,8 +21,11 @@ public struct Field: Sendable {
         self.value = value
     }
 
-    /// Creates a received field whose value is decoded as UTF-8, or as ISO-8859-1 if it is not valid UTF-8.
-    package init(name: Name, receivedBytes bytes: some Collection<UInt8>) {
+    /// Creates a field with the bytes of a value, which ``valueBytes`` returns unchanged.
+    ///
+    /// The ``value`` is decoded as UTF-8, or as ISO-8859-1 if it is not valid UTF-8. Name and bytes are validated when
+    /// the request is prepared.
+    public init(name: Name, valueBytes bytes: some Collection<UInt8>) {
         self.name = name
         if let text = String(validating: bytes, as: UTF8.self) {
             value = text

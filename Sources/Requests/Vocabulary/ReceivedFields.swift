@@ -85,7 +85,7 @@ extension ReceivedFields {
             let name = Field.Name(String(decoding: name, as: UTF8.self))
             return isASCII
                 ? Field(name: name, value: String(decoding: value, as: UTF8.self))
-                : Field(name: name, receivedBytes: value)
+                : Field(name: name, valueBytes: value)
         }
     }
 
@@ -109,7 +109,7 @@ extension ReceivedFields {
     /// Returns the value of the field at `position`, which must be a valid index.
     package func value(at position: Int) -> String {
         withBytes(at: position) { _, value, isASCII in
-            isASCII ? String(decoding: value, as: UTF8.self) : Field(name: "", receivedBytes: value).value
+            isASCII ? String(decoding: value, as: UTF8.self) : Field(name: "", valueBytes: value).value
         }
     }
 

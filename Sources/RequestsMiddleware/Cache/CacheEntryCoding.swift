@@ -103,7 +103,7 @@ struct CacheEntryReader {
             let fieldName = Field.Name(name)
             // A field with these bytes could not have been received.
             guard fieldName.isValid, !value.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else { return nil }
-            fields.append(Field(name: fieldName, receivedBytes: value))
+            fields.append(Field(name: fieldName, valueBytes: value))
         }
         guard let body = slice() else { return nil }
         return StoredResponse(

@@ -247,7 +247,7 @@ extension TestServer {
                 let name = String(decoding: line[..<colon], as: UTF8.self)
                 fields.append((Field.Name(name), Array(line[(colon + 1)...].trimmingBlanks)))
             }
-            return Header(fields.map { Field(name: $0.name, receivedBytes: $0.value[...].trimmingBlanks) })
+            return Header(fields.map { Field(name: $0.name, valueBytes: $0.value[...].trimmingBlanks) })
         }
 
         private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
