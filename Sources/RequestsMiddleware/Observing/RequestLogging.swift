@@ -77,6 +77,9 @@ public struct RequestLogging: Observing.Observer {
         /// The lines, without line ends.
         public var lines: [String]
 
+        /// The status of the response, in the entries of its head and of its end; nil before, and without a response.
+        public var status: HTTPStatus?
+
         /// The report, in the entry that ends a request; nil before.
         public var report: Observing.Report?
 
@@ -102,6 +105,11 @@ public struct RequestLogging: Observing.Observer {
 
     /// The names of the fields, query items and members whose values are not written.
     public var redaction = Redaction.standard
+
+    /// A function that returns whether entries of a level are written; the default is true for all.
+    ///
+    /// It is called before the text of an entry is created, so that a log which is off costs no text.
+    public var isEnabled: @Sendable (Level) -> Bool = { _ in true }
 
     private let isTrace: Bool
     private let sink: @Sendable (Entry) -> Void
@@ -161,7 +169,7 @@ public struct RequestLogging: Observing.Observer {
         guard !isOff else { return nil }
         let number = numbers.last.add(1, ordering: .relaxed).newValue
         let request = observation.request
-        if requests != .nothing {
+        if requests != .nothing, isEnabled(.info) {
             let lines = lines(for: request, ExchangeRedaction(request, redaction))
             sink(Entry(level: .info, number: number, lines: lines.begin(observation.resendCount)))
         }
@@ -172,21 +180,25 @@ public struct RequestLogging: Observing.Observer {
         return { [self] event in
             switch event {
             case .head(let response):
+                let level = response.head.level
+                guard isEnabled(level) else { return }
                 let lines = lines(
                     for: request,
                     ExchangeRedaction(
                         request, redaction, sent: response.request, secretsOfExecutor: response.secretsOfExecutor,
                         response: response.head))
                 let text = lines.head(response.head, note: ", streamed")
-                sink(Entry(level: response.head.level, number: number, lines: text))
+                sink(Entry(level: level, number: number, lines: text, status: response.head.status))
             case .end(let report):
+                guard isEnabled(report.level) else { return }
                 let lines = lines(
                     for: report.request,
                     ExchangeRedaction(
                         report.request, redaction, sent: report.sentRequest,
                         secretsOfExecutor: report.secretsOfExecutor, response: report.response))
                 let text = lines.end(report)
-                sink(Entry(level: report.level, number: number, lines: text, report: report))
+                let status = report.response?.status
+                sink(Entry(level: report.level, number: number, lines: text, status: status, report: report))
             }
         }
     }

@@ -47,6 +47,28 @@ struct LoggingTests {
         #expect(lines.first == expected.first)
     }
 
+    @Test("a level that is off has no entries, and an entry has the status of the head or of the end", .rows("HT-30"))
+    func levels() async throws {
+        for (lowest, expected) in [(RequestLogging.Level.info, 4), (.warning, 1), (.error, 0)] {
+            let script = ResponseScript(.json("[1]"), .status(404))
+            let entries = Entries()
+            var logging = RequestLogging { entries.add($0) }
+            logging.isEnabled = { level in level == lowest || lowest == .info }
+            let executor = script.executor.observing(.calls, by: logging)
+            for _ in 1...2 {
+                _ = await failure { () async throws(RequestError) in
+                    try await executor.perform(api.get(.text, from: "/x"))
+                }
+            }
+            #expect(entries.elements.count == expected)
+        }
+        let entries = Entries()
+        let streaming = MockExecutor(.chunks([Data("a".utf8)]))
+            .observing(.calls, by: RequestLogging { entries.add($0) })
+        for try await _ in try await streaming.perform(api.get(.chunks, from: "/x")) {}
+        #expect(entries.elements.map(\.status) == [nil, 200, 200])
+    }
+
     @Test(
         "a response is logged as nothing, its status, three of its fields or everything (HT-30)",
         arguments: [
