@@ -1,7 +1,7 @@
 extension RequestParts {
     /// Returns the request as it will be sent to an API at `baseURL`, for a decoder that reads `accepting`.
     ///
-    /// `isTemplate` tells whether the path distinguishes interpolated values, as a ``RequestPath`` does.
+    /// Pass false for `isTemplate` if the path does not distinguish interpolated values, as a ``RequestPath`` does.
     ///
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @usableFromInline

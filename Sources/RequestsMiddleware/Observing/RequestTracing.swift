@@ -80,7 +80,8 @@ public struct RequestTracing: Observing.Observer {
     public protocol Recorder: Sendable {
         /// Receives the beginning of a span, and returns the function that receives its end.
         ///
-        /// It is called for every span, whether or not its context is sampled, because a tracer samples by its own rules.
+        /// It is called for every span, whether or not its context is sampled, because a tracer samples by its own
+        /// rules.
         ///
         /// - Parameter span: The span, whose context and propagation the recorder can change.
         /// - Returns: The function, or nil if the span is not recorded.
