@@ -31,8 +31,10 @@ func program(
 }
 
 /// Returns a target that only tests use, at `Tests/` and its name or `path`.
-func support(_ name: String, _ dependencies: [Target.Dependency], at path: String? = nil) -> Target {
-    .target(name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", swiftSettings: settings)
+func support(
+    _ name: String, _ dependencies: [Target.Dependency], at path: String? = nil, _ more: [SwiftSetting] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", swiftSettings: settings + more)
 }
 
 /// Returns a test target, which also depends on `TestSupport`.
@@ -115,9 +117,12 @@ let fixtures = [
         "requests-tls-exit",
         ["CRequestsPOSIX", "CRequestsTest", "Requests", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer"],
         at: "Tests/Fixtures/TLSExit"),
-    support("Adaptors", ["PackageStandIns", "RequestsMiddleware"], at: "Tests/Fixtures/Adaptors"),
+    support(
+        "Adaptors", ["PackageStandIns", "RequestsMiddleware", "RequestsSocket", "ServerStandIns"],
+        at: "Tests/Fixtures/Adaptors", [.defaultIsolation(MainActor.self)]),
     support("PackageStandIns", ["Requests"], at: "Tests/Fixtures/PackageStandIns"),
     support("ManyEndpoints", ["Requests"], at: "Tests/Fixtures/ManyEndpoints"),
+    support("ServerStandIns", [], at: "Tests/Fixtures/ServerStandIns"),
     support("TestCorpora", ["Requests"]),
     support("TestSupport", ["CRequestsPOSIX", "CRequestsTest", "Requests", "RequestsPOSIX", "RequestsTLS"]),
 ]

@@ -4,16 +4,32 @@ package struct HTTPField: Sendable, Hashable {
     package struct Name: Sendable, Hashable {
         package let rawName: String
 
+        /// Refuses a name that is not a token.
         package init?(_ name: String) {
-            guard !name.isEmpty else { return nil }
+            guard isToken(name) else { return nil }
             rawName = name
         }
     }
 
     package var name: Name
-    package var value: String
+    private var bytes: [UInt8]
 
-    package init(name: Name, value: String) { (self.name, self.value) = (name, value) }
+    package init(name: Name, value: String) { self.init(name: name, value: value.utf8) }
+
+    package init(name: Name, value: some Collection<UInt8>) { (self.name, bytes) = (name, Array(value)) }
+
+    /// The value as UTF-8, with the bytes that are not replaced.
+    package var value: String { String(decoding: bytes, as: UTF8.self) }
+
+    package func withUnsafeBytesOfValue<Result, Failure: Error>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // A rethrowing function loses the type of the error.
+        let result = bytes.withUnsafeBufferPointer { buffer in
+            Swift.Result<Result, Failure> { () throws(Failure) in try body(buffer) }
+        }
+        return try result.get()
+    }
 }
 
 package struct HTTPFields: Sendable, Hashable, RandomAccessCollection, ExpressibleByDictionaryLiteral {
@@ -30,16 +46,34 @@ package struct HTTPFields: Sendable, Hashable, RandomAccessCollection, Expressib
     package var startIndex: Int { fields.startIndex }
     package var endIndex: Int { fields.endIndex }
     package subscript(index: Int) -> HTTPField { fields[index] }
+
+    package subscript(name: HTTPField.Name) -> String? {
+        get {
+            let values = fields.filter { $0.name == name }.map(\.value)
+            return values.isEmpty ? nil : values.joined(separator: ", ")
+        }
+        set {
+            fields.removeAll { $0.name == name }
+            if let newValue { append(HTTPField(name: name, value: newValue)) }
+        }
+    }
 }
 
 package struct HTTPRequest: Sendable, Hashable {
     package struct Method: Sendable, Hashable, RawRepresentable {
         package let rawValue: String
 
+        /// Refuses a method that is not a token.
         package init?(rawValue: String) {
-            guard !rawValue.isEmpty else { return nil }
+            guard isToken(rawValue) else { return nil }
             self.rawValue = rawValue
         }
+
+        package static var get: Self { Self(unchecked: "GET") }
+        package static var post: Self { Self(unchecked: "POST") }
+        package static var put: Self { Self(unchecked: "PUT") }
+
+        private init(unchecked value: String) { rawValue = value }
     }
 
     package var method: Method
@@ -61,7 +95,10 @@ package struct HTTPResponse: Sendable, Hashable {
         package let code: Int
         package let reasonPhrase: String
 
-        package init(code: Int, reasonPhrase: String = "") { (self.code, self.reasonPhrase) = (code, reasonPhrase) }
+        package init(code: Int, reasonPhrase: String = "") {
+            precondition((0...999).contains(code), "Invalid status code")
+            (self.code, self.reasonPhrase) = (code, reasonPhrase)
+        }
     }
 
     package var status: Status
@@ -70,4 +107,16 @@ package struct HTTPResponse: Sendable, Hashable {
     package init(status: Status, headerFields: HTTPFields = [:]) {
         (self.status, self.headerFields) = (status, headerFields)
     }
+}
+
+private func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+        && text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+        }
 }

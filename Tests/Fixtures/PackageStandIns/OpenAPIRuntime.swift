@@ -8,13 +8,13 @@ package protocol ClientTransport: Sendable {
     ) async throws -> (HTTPResponse, HTTPBody?)
 }
 
+package enum IterationBehavior: Sendable {
+    case single, multiple
+}
+
 package final class HTTPBody: AsyncSequence, Sendable {
     package typealias ByteChunk = ArraySlice<UInt8>
     package typealias Element = ByteChunk
-
-    package enum IterationBehavior: Sendable {
-        case single, multiple
-    }
 
     package enum Length: Sendable, Equatable {
         case unknown
