@@ -1,5 +1,6 @@
 import RequestsConformance
 import RequestsSocket
+import TestSupport
 import Testing
 
 private let memory = ExecutorUnderTest.inMemory()
@@ -8,7 +9,8 @@ private let socket = ExecutorUnderTest.overLoopback { SocketExecutor(configurati
 @Suite("Conformance: callback and blocking calls", .timeLimit(.minutes(10)))
 struct CallFormConformanceTests {
     @Test(
-        "in memory (HT-4, C29)", arguments: Scenario.all(for: memory),
+        "in memory (HT-4, C29)", .notInstrumented("the scenarios also run over sockets"),
+        arguments: Scenario.all(for: memory),
         [ExecutorUnderTest.CallStyle.callback, .blocking])
     func inMemory(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await memory.using(style).run(scenario)

@@ -1,9 +1,10 @@
 import RequestsConformance
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
-@Suite("Secrets and redirects", .timeLimit(.minutes(10)))
+@Suite("Secrets and redirects", .notInstrumented("its cases differ only in text"), .timeLimit(.minutes(10)))
 struct SecretMatrixTests {
     @Test("a redirect never sends a secret to another origin, however it is spelled (T-59, R-27, R-28)")
     func overSockets() async throws {

@@ -65,7 +65,9 @@ struct SocketConformanceTests {
         try await onReactor.run(scenario)
     }
 
-    @Test("over a unix socket", arguments: Scenario.all(for: unixSocket))
+    @Test(
+        "over a unix socket", .notInstrumented("the scenarios also run over TCP"),
+        arguments: Scenario.all(for: unixSocket))
     func overUnixSocket(scenario: Scenario) async throws {
         try await unixSocket.run(scenario)
     }
@@ -78,29 +80,37 @@ struct SocketConformanceTests {
     }
 
     @Test(
-        "over TLS, in blocking calls and with callbacks",
+        "over TLS, in blocking calls and with callbacks", .notInstrumented("the scenarios also run awaited"),
         .enabled(if: TestTLS.isAvailable, "libssl is not installed"),
         arguments: Scenario.all(for: secured), [ExecutorUnderTest.CallStyle.blocking, .callback])
     func overTLS(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await (style == .blocking ? secured : patient).using(style).run(scenario)
     }
 
-    @Test("decoding content codings", arguments: Scenario.all(for: decoding))
+    @Test(
+        "decoding content codings", .notInstrumented("the scenarios also run without the middleware"),
+        arguments: Scenario.all(for: decoding))
     func decodingContent(scenario: Scenario) async throws {
         try await decoding.run(scenario)
     }
 
-    @Test("decoding content codings, in blocking calls", arguments: Scenario.all(for: decoding))
+    @Test(
+        "decoding content codings, in blocking calls",
+        .notInstrumented("the scenarios also run without the middleware"), arguments: Scenario.all(for: decoding))
     func decodingContentBlocked(scenario: Scenario) async throws {
         try await decoding.using(.blocking).run(scenario)
     }
 
-    @Test("observing requests", arguments: Scenario.all(for: observed))
+    @Test(
+        "observing requests", .notInstrumented("the scenarios also run without the middleware"),
+        arguments: Scenario.all(for: observed))
     func observing(scenario: Scenario) async throws {
         try await observed.run(scenario)
     }
 
-    @Test("observing requests, in blocking calls", arguments: Scenario.all(for: observed))
+    @Test(
+        "observing requests, in blocking calls", .notInstrumented("the scenarios also run without the middleware"),
+        arguments: Scenario.all(for: observed))
     func observingBlocked(scenario: Scenario) async throws {
         try await observed.using(.blocking).run(scenario)
     }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(
-    "Content decoding: corrupt data and limits", .timeLimit(.minutes(10)),
+    "Content decoding: corrupt data and limits", .tags(.concurrent), .timeLimit(.minutes(10)),
     .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingLimitTests {
     private let folder: TemporaryDirectory

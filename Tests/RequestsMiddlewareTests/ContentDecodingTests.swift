@@ -7,7 +7,9 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("Content decoding", .timeLimit(.minutes(10)), .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
+@Suite(
+    "Content decoding", .tags(.concurrent), .timeLimit(.minutes(10)),
+    .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingTests {
     private let folder: TemporaryDirectory
     private let content = pattern(300_000) + Data(repeating: 0x61, count: 200_000)

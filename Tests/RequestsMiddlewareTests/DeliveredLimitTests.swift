@@ -9,7 +9,7 @@ import Testing
 
 /// The limit of a collected body, and bodies without a byte.
 @Suite(
-    "Content decoding: limits of the delivered body", .timeLimit(.minutes(10)),
+    "Content decoding: limits of the delivered body", .tags(.concurrent), .timeLimit(.minutes(10)),
     .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct DeliveredLimitTests {
     private let content = Data("0123456789".utf8)

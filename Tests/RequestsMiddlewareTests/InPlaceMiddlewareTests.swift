@@ -2,6 +2,7 @@
 import RequestsMiddleware
 import RequestsMock
 import TestCorpora
+import TestSupport
 import Testing
 
 /// An executor that suspends before its exchanges, or does not.
@@ -20,7 +21,7 @@ private final class CallLog: Sendable {
     let lines = Lock<[String]>([])
 }
 
-@Suite("Middleware in a blocking call", .timeLimit(.minutes(10)))
+@Suite("Middleware in a blocking call", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct InPlaceMiddlewareTests {
     private static let environment = RequestEnvironment(string: "http://e.com/")
 

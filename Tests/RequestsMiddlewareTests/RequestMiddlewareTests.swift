@@ -23,7 +23,7 @@ private enum Base: String, CaseIterable {
     }
 }
 
-@Suite("The middleware of one request", .timeLimit(.minutes(10)))
+@Suite("The middleware of one request", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct RequestMiddlewareTests {
     private let api = AnonymousRequestProvider("http://e.com")
 

@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("Resuming downloads", .timeLimit(.minutes(10)))
+@Suite("Resuming downloads", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct ResumingDownloadTests {
     private let folder: TemporaryDirectory
     private let content = pattern(300_000)

@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("The standard middleware", .timeLimit(.minutes(10)))
+@Suite("The standard middleware", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct StandardMiddlewareTests {
     private let api = AnonymousRequestProvider("http://e.com/v1")
     private let clock = ManualClock()

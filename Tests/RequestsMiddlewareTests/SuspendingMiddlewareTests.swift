@@ -2,6 +2,7 @@
 import RequestsMiddleware
 import RequestsMock
 import Synchronization
+import TestSupport
 import Testing
 
 private enum Trace {
@@ -43,7 +44,7 @@ private final class OutlivingTask: Sendable {
     }
 }
 
-@Suite("Middleware that suspends, in a blocking call", .timeLimit(.minutes(10)))
+@Suite("Middleware that suspends, in a blocking call", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct SuspendingMiddlewareTests {
     private let mock = MockExecutor { _ in .ok("body") }
 

@@ -3,7 +3,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("The middleware of the article about writing it", .timeLimit(.minutes(10)))
+@Suite("The middleware of the article about writing it", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct WritingMiddlewareTests {
     @Test(
         "a middleware that adds a field, measures and retries once is the same over every executor, awaited, with a handler and blocking",

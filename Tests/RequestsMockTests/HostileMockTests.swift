@@ -41,7 +41,7 @@ struct HostileMockTests {
         #expect("\(error)".contains("body.password: expected <redacted>, received <redacted>"))
     }
 
-    @Test("10,000 stubs of each kind, of which the newest and the oldest respond")
+    @Test("10,000 stubs of each kind, of which the newest and the oldest respond", .notInstrumented("one thread"))
     func manyStubs() async throws {
         let mock = MockExecutor()
         for number in 0..<10_000 {
@@ -59,7 +59,9 @@ struct HostileMockTests {
         #expect("\(try #require(error))".contains("and 19988 more"))
     }
 
-    @Test("huge bodies and paths, ill-formed text and control characters give a report of limited length")
+    @Test(
+        "huge bodies and paths, ill-formed text and control characters give a report of limited length",
+        .notInstrumented("one thread"))
     func hugeRequests() async throws {
         let mock = MockExecutor()
         mock.on(StubbedLibrary.main.post(.raw(data: Data(count: 8 << 20)), to: "/data"), respond: .status(200))
@@ -99,7 +101,7 @@ struct HostileMockTests {
         #expect("\(try #require(error))".utf8.count < 10_000)
     }
 
-    @Test("JSON bodies that nest deeply are compared without overflowing the stack")
+    @Test("JSON bodies that nest deeply are compared without overflowing the stack", .notInstrumented("one thread"))
     func depth() async throws {
         let nested = { (value: String) in
             String(repeating: "{\"a\":[", count: 200) + value + String(repeating: "]}", count: 200)
@@ -155,7 +157,8 @@ struct HostileMockTests {
     }
 
     @Test(
-        "numbers at the limits of Int in results have no effect beyond their meaning", arguments: [Int.min, 0, Int.max])
+        "numbers at the limits of Int in results have no effect beyond their meaning", .notInstrumented("one thread"),
+        arguments: [Int.min, 0, Int.max])
     func numbers(number: Int) async throws {
         let mock = MockExecutor(clock: MockClock())
         let api = AnonymousRequestProvider("http://host.test")
@@ -187,7 +190,7 @@ struct HostileMockTests {
         }
     }
 
-    @Test("10,000 query items give a report of limited length")
+    @Test("10,000 query items give a report of limited length", .notInstrumented("one thread"))
     func manyQueryItems() async throws {
         let mock = MockExecutor()
         let items = { (prefix: String) in (0..<10_000).map { "\(prefix)\($0)=\($0)" }.joined(separator: "&") }

@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMock
+import TestSupport
 import Testing
 
 /// Random stubs and requests, compared with a list that is searched from its end.
-@Suite("Random stubs")
+@Suite("Random stubs", .notInstrumented("one thread compares values with a model"))
 struct StubModelTests {
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64

@@ -3,6 +3,7 @@ import CRequestsPOSIX
 import CRequestsTest
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// Effects that only many calls show, in a child process if they concern the whole process.
@@ -90,7 +91,9 @@ struct EnduranceTests {
         }
     }
 
-    @Test("endless heads use bounded memory, whatever their number (R-17)")
+    @Test(
+        "endless heads use bounded memory, whatever their number (R-17)",
+        .notInstrumented("the sanitizer needs memory of its own"))
     func headMemory() async {
         await #expect(processExitsWith: .success) {
             let line = [UInt8](repeating: 97, count: 64 << 10)

@@ -162,6 +162,7 @@ struct FaultSweepTests {
 
     @Test(
         "a fault in any transfer, wait or connect of a handshake or exchange over TLS has no leak (R-70, S-49)",
+        .notInstrumented("its cases only take long"),
         .enabled(if: Secured.isAvailable, Secured.comment))
     func overTLS() async {
         await #expect(processExitsWith: .success) {

@@ -2,9 +2,10 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 import RequestsTestServer
+import TestSupport
 import Testing
 
-@Suite("TLS: threads", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
+@Suite("TLS: threads", .tags(.concurrent), .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
 struct TLSThreadTests {
     @Test("connections of one context work on several threads at once, and share its sessions")
     func sharedContext() async throws {

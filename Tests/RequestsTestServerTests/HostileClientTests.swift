@@ -1,6 +1,7 @@
 import Foundation
 import RequestsPOSIX
 import RequestsTestServer
+import TestSupport
 import Testing
 
 /// The number of hostile clients; `REQUESTS_HOSTILE_CLIENTS` sets another.
@@ -23,7 +24,9 @@ private struct ZerosExecutor: RequestExecutor {
 // Tests that measure memory run in a child process. They run one at a time, because each uses the whole processor.
 @Suite("Test server: hostile clients", .serialized, .timeLimit(.minutes(10)))
 struct HostileClientTests {
-    @Test("of 400 MiB of bodies only the limit of the record stays in memory (R-73)")
+    @Test(
+        "of 400 MiB of bodies only the limit of the record stays in memory (R-73)",
+        .notInstrumented("its bodies only take long"))
     func bodies() async {
         await #expect(processExitsWith: .success) {
             try await expectMemory(mebibytes: 192) {
@@ -45,7 +48,9 @@ struct HostileClientTests {
         }
     }
 
-    @Test("many long bodies at once, complete or not, occupy the memory of the limits and no more (R-73)")
+    @Test(
+        "many long bodies at once, complete or not, occupy the memory of the limits and no more (R-73)",
+        .notInstrumented("its bodies only take long"))
     func longBodies() async {
         await #expect(processExitsWith: .success) {
             // Bodies in progress occupy at most 128 MiB and recorded ones 64 MiB; the remainder is for threads and
@@ -145,7 +150,9 @@ struct HostileClientTests {
         }
     }
 
-    @Test("clients that never read, and clients that keep sending to a stalled server, cost little memory (R-73)")
+    @Test(
+        "clients that never read, and clients that keep sending to a stalled server, cost little memory (R-73)",
+        .notInstrumented("its bodies only take long"))
     func unread() async {
         await #expect(processExitsWith: .success) {
             try await expectMemory(mebibytes: 128) {

@@ -1,7 +1,8 @@
 import Requests
+import TestSupport
 import Testing
 
-@Suite("Call state")
+@Suite("Call state", .tags(.concurrent))
 struct CallStateTests {
     private func redirect(to location: String, from request: PreparedRequest) -> RawResponse {
         .stub(302, header: [Field(name: .location, value: location)], "moved", to: request)

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -24,7 +25,7 @@ private struct Checked: Codable, Sendable {
 }
 
 // On Linux the main actor can only be asserted, not queried, so a failed check ends a child process.
-@Suite("Isolation", .timeLimit(.minutes(10)))
+@Suite("Isolation", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct IsolationTests {
     @MainActor
     private static func encode(_ check: Checked.Check) async throws {

@@ -1,6 +1,7 @@
 import Dispatch
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -56,7 +57,7 @@ private struct EndlessExecutor: RequestExecutor {
 
 private typealias TextResult = Result<TypedResponse<String>, RequestError>
 
-@Suite("Calls with a completion handler", .timeLimit(.minutes(10)))
+@Suite("Calls with a completion handler", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct RequestTaskTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let text = api.get(.text, from: "/x")
@@ -252,7 +253,7 @@ struct RequestTaskTests {
     }
 }
 
-@Suite("Queues of completion handlers", .timeLimit(.minutes(10)))
+@Suite("Queues of completion handlers", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct CompletionPlaceTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let key = DispatchSpecificKey<Bool>()

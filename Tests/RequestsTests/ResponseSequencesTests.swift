@@ -1,5 +1,6 @@
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 /// A source of stored chunks, which then ends or fails.
@@ -34,7 +35,7 @@ extension Data {
     }
 }
 
-@Suite("Response sequences")
+@Suite("Response sequences", .tags(.concurrent))
 struct ResponseSequencesTests {
     private func lines(_ chunks: [Data], limit: Int = 100) async throws -> [String] {
         var lines: [String] = []

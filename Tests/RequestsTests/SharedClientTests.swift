@@ -1,8 +1,9 @@
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Shared client")
+@Suite("Shared client", .tags(.concurrent))
 struct SharedClientTests {
     private static func client(_ text: String) -> Client<AnonymousRequestProvider> {
         Client(.example, executor: StubExecutor(200, text))

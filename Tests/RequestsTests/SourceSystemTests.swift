@@ -6,7 +6,7 @@ import Testing
 private let api = AnonymousRequestProvider.example
 
 /// Features of other HTTP libraries, expressed with this library.
-@Suite("Features of other libraries", .timeLimit(.minutes(10)))
+@Suite("Features of other libraries", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct SourceSystemTests {
     /// An API with defaults from its environment and others from its base request.
     private struct Shop: RequestProviding {

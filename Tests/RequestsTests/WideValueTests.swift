@@ -1,12 +1,13 @@
 import Dispatch
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 /// Values of up to 1,024 words, cancelled while they move from the decoder to the caller.
 ///
 /// A value of one word moves in one step, which would hide that it is stored and taken at the same time.
-@Suite("Wide values and cancellation", .serialized, .timeLimit(.minutes(10)))
+@Suite("Wide values and cancellation", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct WideValueTests {
     /// The duration of the test of each width in each call style.
     private static let duration =

@@ -14,7 +14,7 @@ package final class PulledBody: ResponseBody.Source {
     private let head: ResponseHead
 
     /// Creates the body of a response; its errors include `request` and `head`.
-    // Generic, because the optimizer of Swift 6.3 copies an argument of type `any PulledSource & ~Copyable`, which traps.
+    // Generic: the optimizer of Swift 6.3 copies an argument of type `any PulledSource & ~Copyable`, which traps.
     package init(_ source: consuming some PulledSource & ~Copyable, _ request: PreparedRequest, _ head: ResponseHead) {
         state = Lock(State(source: source))
         self.request = request

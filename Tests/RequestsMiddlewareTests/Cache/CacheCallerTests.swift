@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("Caches and the users of credentials", .timeLimit(.minutes(10)))
+@Suite("Caches and the users of credentials", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct CacheCallerTests {
     private let api: AnonymousRequestProvider
     private let authenticator = RefreshableAuthenticator(bearerToken: "alice") { _ in nil }

@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("Caching", .serialized, .timeLimit(.minutes(10)))
+@Suite("Caching", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct CachingTests {
     @Test("a fresh response is used with its age, a stale one is validated, and the status says so")
     func lifecycle() async throws {

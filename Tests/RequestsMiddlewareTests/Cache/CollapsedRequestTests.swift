@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("Identical requests at the same time", .serialized, .timeLimit(.minutes(10)))
+@Suite("Identical requests at the same time", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct CollapsedRequestTests {
     /// A server whose responses wait until a test permits them.
     private final class SlowServer: Sendable {

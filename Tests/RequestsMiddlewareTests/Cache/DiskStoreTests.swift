@@ -185,7 +185,9 @@ struct DiskStoreTests {
         #expect(try await memory.send(policy: .returnCacheDataElseLoad).text == "1")
     }
 
-    @Test("several stores of one folder read and write at the same time and never return a wrong body")
+    @Test(
+        "several stores of one folder read and write at the same time and never return a wrong body", .tags(.concurrent)
+    )
     func concurrent() async throws {
         let path = path
         await withTaskGroup(of: Int.self) { group in

@@ -220,7 +220,7 @@ struct CookieStoreTests {
             try CookieStore(path: inner + "/cookies", now: { Self.now }).cookies.map(\.name).sorted() == ["a", "b"])
     }
 
-    @Test("many tasks read and write one store at the same time (R-39)")
+    @Test("many tasks read and write one store at the same time (R-39)", .tags(.concurrent))
     func tasks() async throws {
         let store = try store()
         try await withThrowingTaskGroup { group in

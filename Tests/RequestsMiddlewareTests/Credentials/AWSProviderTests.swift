@@ -2,9 +2,10 @@
 import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
+import TestSupport
 import Testing
 
-@Suite("AWS credentials that expire, and kept keys", .timeLimit(.minutes(10)))
+@Suite("AWS credentials that expire, and kept keys", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct AWSProviderTests {
     private let clock = DateClock()
     private let api = AnonymousRequestProvider("https://e.com")

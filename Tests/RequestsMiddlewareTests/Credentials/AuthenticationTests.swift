@@ -3,9 +3,10 @@ import Dispatch
 import RequestsMiddleware
 import RequestsMock
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Authentication", .timeLimit(.minutes(10)))
+@Suite("Authentication", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct AuthenticationTests {
     private static func environment(_ text: String) throws -> RequestEnvironment {
         try #require(RequestEnvironment(string: text))

@@ -5,7 +5,7 @@ import RequestsPOSIX
 import TestSupport
 import Testing
 
-@Suite("Credential stores", .timeLimit(.minutes(10)))
+@Suite("Credential stores", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct CredentialStoreTests {
     private let folder = TemporaryDirectory()
 

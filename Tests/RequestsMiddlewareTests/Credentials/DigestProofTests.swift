@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("Digest: the proof of the server and normalization")
+@Suite("Digest: the proof of the server and normalization", .tags(.concurrent))
 struct DigestProofTests {
     private let api = AnonymousRequestProvider("http://e.com")
 

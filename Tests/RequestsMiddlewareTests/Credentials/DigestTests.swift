@@ -5,7 +5,7 @@ import RequestsPOSIX
 import TestSupport
 import Testing
 
-@Suite("Digest", .timeLimit(.minutes(10)))
+@Suite("Digest", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct DigestTests {
     private let api = AnonymousRequestProvider("http://e.com")
 

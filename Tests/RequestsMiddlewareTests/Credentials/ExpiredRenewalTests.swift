@@ -1,10 +1,11 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 /// Refreshes whose credentials have expired when they arrive.
-@Suite("Renewed credentials that have expired", .timeLimit(.minutes(10)))
+@Suite("Renewed credentials that have expired", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct ExpiredRenewalTests {
     private struct Credential: Sendable {
         var number: Int

@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("Cancellation during a refresh", .timeLimit(.minutes(10)))
+@Suite("Cancellation during a refresh", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct RefreshCancellationTests {
     /// The phase in which a request is cancelled.
     enum Phase: CaseIterable {

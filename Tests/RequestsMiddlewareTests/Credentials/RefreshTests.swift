@@ -3,9 +3,10 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Refreshable credentials", .timeLimit(.minutes(10)))
+@Suite("Refreshable credentials", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct RefreshTests {
     private let api = AnonymousRequestProvider("http://e.com")
     private let server = TokenServer()

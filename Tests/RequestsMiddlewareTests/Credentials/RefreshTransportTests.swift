@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("Refreshable credentials over every executor", .timeLimit(.minutes(10)))
+@Suite("Refreshable credentials over every executor", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct RefreshTransportTests {
     private let server = TokenServer()
 

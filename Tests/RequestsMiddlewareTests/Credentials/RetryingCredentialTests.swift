@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("Retries behind credentials", .timeLimit(.minutes(10)))
+@Suite("Retries behind credentials", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct RetryingCredentialTests {
     /// The statuses about which a policy was consulted that repeats every failure once.
     private final class Consultations: Sendable {

@@ -5,7 +5,7 @@ import RequestsPOSIX
 import TestSupport
 import Testing
 
-@Suite("Signing requests", .timeLimit(.minutes(10)))
+@Suite("Signing requests", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct SigningTests {
     private static let credentials = AWSSignature.Credentials(
         accessKeyID: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")

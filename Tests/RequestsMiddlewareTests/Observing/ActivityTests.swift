@@ -3,9 +3,10 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
-@Suite("Activity counter", .serialized, .timeLimit(.minutes(10)))
+@Suite("Activity counter", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct ActivityTests {
     private let api = AnonymousRequestProvider("http://e.com")
 

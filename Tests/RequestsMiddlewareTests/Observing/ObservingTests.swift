@@ -3,6 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("Observing", .serialized, .timeLimit(.minutes(10)))
@@ -253,7 +254,7 @@ struct ObservingTests {
         }
     }
 
-    @Test("many tasks that read, release and cancel streams have as many ends as beginnings (T-89)")
+    @Test("many tasks that read, release and cancel streams have as many ends as beginnings (T-89)", .tags(.concurrent))
     func storm() async throws {
         let log = SharedLog()
         let activity = ActivityCounter()

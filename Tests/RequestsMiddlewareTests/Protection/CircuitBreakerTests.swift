@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("Circuit breakers", .serialized, .timeLimit(.minutes(10)))
+@Suite("Circuit breakers", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct CircuitBreakerTests {
     /// A clock that a test sets.
     private final class SetClock: Sendable {

@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("Coalescing", .serialized, .timeLimit(.minutes(10)))
+@Suite("Coalescing", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct CoalescingTests {
     /// A server that responds when it is released.
     private final class Gate: Sendable {

@@ -2,9 +2,10 @@
 import RequestsMiddleware
 import RequestsMock
 import TestCorpora
+import TestSupport
 import Testing
 
-@Suite("Concurrency limits", .serialized, .timeLimit(.minutes(10)))
+@Suite("Concurrency limits", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct ConcurrencyLimitTests {
     /// A server whose requests run until they are released, and that counts them.
     private final class Gate: Sendable {

@@ -1,9 +1,10 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("Memory budgets", .serialized, .timeLimit(.minutes(10)))
+@Suite("Memory budgets", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct MemoryBudgetTests {
     private static let chunk = Data(repeating: 7, count: 32 << 10)
 

@@ -3,9 +3,10 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
-@Suite("Rate limits", .serialized, .timeLimit(.minutes(10)))
+@Suite("Rate limits", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct RateLimitTests {
     private static func request(
         _ url: String = "https://example.com/", deadline: ContinuousClock.Instant? = nil

@@ -6,7 +6,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("A memory budget that executors share", .serialized, .timeLimit(.minutes(10)))
+@Suite("A memory budget that executors share", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct SharedBudgetTests {
     /// The bytes of all bodies that are being collected, counted as the middleware behind the budget delivers them.
     private final class Meter: Sendable {

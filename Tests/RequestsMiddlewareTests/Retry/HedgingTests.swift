@@ -6,7 +6,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("Hedging", .timeLimit(.minutes(10)))
+@Suite("Hedging", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HedgingTests {
     /// Responses of which the first is late, as the number of the request decides.
     private func server(late: Int = 1, _ response: MockResponse = .ok("hello")) -> MockExecutor {

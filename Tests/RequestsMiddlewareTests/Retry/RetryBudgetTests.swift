@@ -1,9 +1,10 @@
 import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
-@Suite("Retry budgets")
+@Suite("Retry budgets", .tags(.concurrent))
 struct RetryBudgetTests {
     @Test("a server that always fails receives at most ten and a tenth more requests (R-66)", arguments: [100, 1000])
     func bound(calls: Int) async throws {

@@ -3,9 +3,10 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
-@Suite("Retrying", .timeLimit(.minutes(10)))
+@Suite("Retrying", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct RetryingTests {
     private typealias Step = ResponseScript.Step
 

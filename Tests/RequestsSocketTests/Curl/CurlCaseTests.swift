@@ -3,11 +3,12 @@ import RequestsHTTP1
 import RequestsPOSIX
 import RequestsSocket
 import TestCorpora
+import TestSupport
 import Testing
 
 // The cases are not in the repository. Without the folder, this suite is skipped.
 @Suite(
-    "Cases of curl over sockets", .timeLimit(.minutes(10)),
+    "Cases of curl over sockets", .notInstrumented("its cases differ only in bytes"), .timeLimit(.minutes(10)),
     .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct CurlCaseTests {
     /// Returns a resolver that maps every name to `peer`, so that no test contacts a name server.

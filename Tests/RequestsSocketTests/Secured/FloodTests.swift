@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// Peers that send messages of TLS without end, in every state of a connection and over every route.
-@Suite("https: floods", .enabled(if: Secured.isAvailable, Secured.comment), .serialized, .timeLimit(.minutes(10)))
+@Suite(
+    "https: floods", .notInstrumented("its cases only take long"), .enabled(if: Secured.isAvailable, Secured.comment),
+    .serialized, .timeLimit(.minutes(10)))
 struct FloodTests {
     /// The way to the peer that floods.
     enum Route: CaseIterable {

@@ -11,6 +11,7 @@ import Testing
 struct SecuredHandshakeTests {
     @Test(
         "a handshake that stalls after any byte ends with the connect limit (S-45, R-48)",
+        .notInstrumented("its cases only take long"),
         arguments: [0x0303, 0x0304])
     func stalled(version: Int) async throws {
         let server = try Secured.server { $0.versions = version...version }

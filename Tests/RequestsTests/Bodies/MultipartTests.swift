@@ -1,6 +1,7 @@
 import Dispatch
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -16,7 +17,7 @@ private func text(_ parts: [MultipartForm.Part], style: MultipartForm.Style = .s
     try await prepared(parts, style: style).body.collected().text
 }
 
-@Suite("Multipart forms", .timeLimit(.minutes(10)))
+@Suite("Multipart forms", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct MultipartTests {
     @Test("a form with one text part has 116 bytes, and its length is known (T-42, PM-48, PM-49, AF-38)")
     func oneText() throws {

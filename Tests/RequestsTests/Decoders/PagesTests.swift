@@ -1,5 +1,6 @@
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 /// An executor that responds from a function and records the requests.
@@ -22,7 +23,7 @@ private final class Recorder: RequestExecutor {
     var urls: [String] { requests.withLock { $0.map(\.target.absoluteString) } }
 }
 
-@Suite("Pages and reconnecting events")
+@Suite("Pages and reconnecting events", .tags(.concurrent))
 struct PagesTests {
     static func numbers(
         _ executor: any RequestExecutor, by strategy: Pages<AnonymousRequestProvider, [Int]>.Strategy,

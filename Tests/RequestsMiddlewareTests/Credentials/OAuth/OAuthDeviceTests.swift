@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("OAuth device codes", .timeLimit(.minutes(10)))
+@Suite("OAuth device codes", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct OAuthDeviceTests {
     private let clock = DateClock()
 

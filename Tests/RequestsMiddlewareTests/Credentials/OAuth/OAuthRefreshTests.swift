@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-@Suite("OAuth credentials of a client", .timeLimit(.minutes(10)))
+@Suite("OAuth credentials of a client", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct OAuthRefreshTests {
     private let api = AnonymousRequestProvider("https://api.e.com")
     private let clock = DateClock()
