@@ -1,5 +1,5 @@
-import RequestsMiddleware
-import ServerStandIns
+internal import RequestsMiddleware
+internal import ServerStandIns
 
 import enum Requests.JSONValue
 import struct Requests.MediaType
@@ -11,7 +11,6 @@ nonisolated struct GitHub: RequestProviding {
     let baseURL: URL
 }
 
-// Article: Adaptors.md
 struct Repositories {
     let github: Requests.Client<GitHub>
     let middleware: [any Requests.Middleware]
@@ -21,5 +20,4 @@ struct Repositories {
     }
 }
 
-// Article: Adaptors.md
 func isImage(_ type: MediaType) -> Bool { type == .png }

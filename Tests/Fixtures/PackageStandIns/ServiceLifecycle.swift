@@ -4,6 +4,14 @@ package protocol Service: Sendable {
     func run() async throws
 }
 
+package enum UnixSignal: Sendable {
+    case sigterm, sigint
+}
+
+package struct ServiceGroup: Sendable {
+    package init(services: [any Service], gracefulShutdownSignals: [UnixSignal] = [], logger: Logger) {}
+}
+
 /// Waits until ``GracefulShutdown/begin()`` is called, or throws when the task is cancelled.
 package func gracefulShutdown() async throws {
     for await _ in GracefulShutdown.current.events { return }
