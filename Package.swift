@@ -164,7 +164,7 @@ let testTargets = [
     tests(
         "RequestsTestServerTests",
         ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),
-    tests("RequestsTests", ["Requests", "TestCorpora"]),
+    tests("RequestsTests", ["Requests", "RequestsMock", "TestCorpora"]),
     tests(
         "RequestsURLSessionTests",
         [

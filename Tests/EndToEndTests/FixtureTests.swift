@@ -60,6 +60,7 @@ struct FixtureTests {
             "22 a typed stub: 503, then true, 2 calls",
             "23 a request without a stub: true true",
             "24 a snapshot of a request: true",
+            "25 a progress bar: ####################.................... 50 %, 10 bytes",
         ]
         #expect(output == expected.joined(separator: "\n") + "\n")
     }

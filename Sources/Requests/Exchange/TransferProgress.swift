@@ -21,6 +21,21 @@ public struct TransferProgress: Hashable, Sendable {
         self.bytesReceived = bytesReceived
         self.bytesExpectedToReceive = bytesExpectedToReceive
     }
+
+    /// The part of the request body that has been sent, from 0 to 1; nil if its length is unknown.
+    ///
+    /// An empty body counts as sent.
+    public var fractionSent: Double? { Self.fraction(bytesSent, of: bytesExpectedToSend) }
+
+    /// The part of the response body that has been received, from 0 to 1; nil if its length is unknown.
+    ///
+    /// An empty body counts as received.
+    public var fractionReceived: Double? { Self.fraction(bytesReceived, of: bytesExpectedToReceive) }
+
+    private static func fraction(_ count: Int, of total: Int?) -> Double? {
+        guard let total else { return nil }
+        return total <= 0 ? 1 : min(1, max(0, Double(count) / Double(total)))
+    }
 }
 
 /// Reports the progress to an observer, at most every 64 KiB or 50 ms, and at the end.

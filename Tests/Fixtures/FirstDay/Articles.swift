@@ -1,3 +1,4 @@
+import Foundation
 import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
@@ -30,4 +31,28 @@ func executor(named name: String) -> any RequestExecutor {
     case "socket": SocketExecutor()
     default: SocketExecutor().decodingContent()
     }
+}
+
+// Article: ReadingResponses.md
+/// Returns the progress of a download as a line for a terminal.
+func bar(_ progress: TransferProgress) -> String {
+    guard let part = progress.fractionReceived else { return "\(progress.bytesReceived) bytes" }
+    let full = Int(part * 40)
+    return String(repeating: "#", count: full) + String(repeating: ".", count: 40 - full) + " \(Int(part * 100)) %"
+}
+
+/// Downloads a file with a progress bar; Ctrl-C ends the download, and the next run continues it.
+func download<API>(
+    _ request: Request<API, URL>, from executor: some RequestExecutor
+) async throws -> URL {
+    let task = Task {
+        try await executor.resumingDownloads().perform(
+            request.onProgress { FileHandle.standardError.write(Data("\r\(bar($0))".utf8)) })
+    }
+    signal(SIGINT, SIG_IGN)
+    let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
+    interrupt.setEventHandler { task.cancel() }
+    interrupt.resume()
+    defer { interrupt.cancel() }
+    return try await task.value
 }

@@ -99,6 +99,8 @@ func executors(_ github: Client<GitHub>) async throws {
     report("20 an executor chosen at run time", mocked + other)
     report("21 a blocking call", try blocking(github).login)
     try await testing(github.api)
+    let half = TransferProgress(bytesReceived: 10, bytesExpectedToReceive: 20)
+    report("25 a progress bar", "\(bar(half)), \(bar(TransferProgress(bytesReceived: 10)))")
 }
 
 func testing(_ api: GitHub) async throws {
