@@ -153,8 +153,8 @@ let testTargets = [
     tests(
         "RequestsSocketTests",
         [
-            "CRequestsPOSIX", "CRequestsTest", "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsHTTP1",
-            "RequestsPOSIX", "RequestsTLS", "RequestsTestServer", "TestCorpora",
+            "Adaptors", "CRequestsPOSIX", "CRequestsTest", "PackageStandIns", "RequestsMiddleware", "RequestsMock",
+            "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer", "TestCorpora",
         ]),
     tests(
         "RequestsTLSTests",

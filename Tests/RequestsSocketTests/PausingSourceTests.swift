@@ -1,3 +1,5 @@
+import Adaptors
+import PackageStandIns
 @_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
@@ -176,22 +178,26 @@ struct PausingSourceTests {
         peer.stop()
     }
 
-    @Test(
-        "a source that waits for the response to its last piece receives it", .rows("R-45", "S-50"),
-        arguments: EarlyUploadTests.transports, [false, true])
-    func dialogue(isSecured: Bool, runsTasks: Bool) async throws {
-        let peer = try ScriptedPeer(securedWith: isSecured ? Secured.server() : nil) { line, _, _ in
+    /// A peer that sends back the chunks of a request while they arrive.
+    private static func echo(isSecured: Bool) throws -> ScriptedPeer {
+        try ScriptedPeer(securedWith: isSecured ? Secured.server() : nil) { line, _, _ in
             guard let head = line.receiveRequest() else { return }
             line.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             var received = String(head[EarlyUploadTests.end(of: head)...])
             while true {
                 line.send(received)
-                // The chunks of the request are those of the response.
                 if received.hasSuffix("0\r\n\r\n") { return line.waitForEnd() }
                 guard let more = line.receive() else { return }
                 received = String(decoding: more, as: UTF8.self)
             }
         }
+    }
+
+    @Test(
+        "a source that waits for the response to its last piece receives it", .rows("R-45", "S-50"),
+        arguments: EarlyUploadTests.transports, [false, true])
+    func dialogue(isSecured: Bool, runsTasks: Bool) async throws {
+        let peer = try Self.echo(isSecured: isSecured)
         let (sequence, continuation) = AsyncStream<Data>.makeStream()
         let request = try Self.request(peer, isSecured: isSecured, .stream { sequence }, delivery: .streamed)
         let executor = try Self.executor(isSecured: isSecured)
@@ -211,6 +217,26 @@ struct PausingSourceTests {
             try await talk()
         }
         #expect(executor.connections == (0, 0) || executor.connections == (1, 1))
+        peer.stop()
+    }
+
+    @Test("an operation of OpenAPI sends and receives its messages at once, as a conversation does", .rows("R-45"))
+    func conversation() async throws {
+        let peer = try Self.echo(isSecured: false)
+        let (pieces, continuation) = AsyncStream.makeStream(of: ArraySlice<UInt8>.self)
+        let head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/greetings?name=Example")
+        // The generated client begins to send after the response has arrived.
+        let (response, body) = try await RequestsTransport(SocketExecutor()).send(
+            head, body: HTTPBody(pieces, length: .unknown, iterationBehavior: .single), baseURL: peer.request().url,
+            operationID: "getGreetingsStream")
+        #expect(response.status.code == 200)
+        var received = try #require(body).makeAsyncIterator()
+        for text in ["Hello, Example!", "Good morning, Example!"] {
+            continuation.yield(ArraySlice(text.utf8))
+            #expect(try await received.next().map(Array.init) == Array(text.utf8))
+        }
+        continuation.finish()
+        #expect(try await received.next() == nil)
         peer.stop()
     }
 
