@@ -36,18 +36,26 @@ func executor(named name: String) -> any RequestExecutor {
 // Article: ReadingResponses.md
 /// Returns the progress of a download as a line for a terminal.
 func bar(_ progress: TransferProgress) -> String {
-    guard let part = progress.fractionReceived else { return "\(progress.bytesReceived) bytes" }
+    guard let part = progress.fractionReceived else {
+        return "\(progress.bytesReceived) bytes"
+    }
     let full = Int(part * 40)
-    return String(repeating: "#", count: full) + String(repeating: ".", count: 40 - full) + " \(Int(part * 100)) %"
+    let bar = String(repeating: "#", count: full)
+    return bar.padding(toLength: 40, withPad: ".", startingAt: 0)
+        + " \(Int(part * 100)) %"
 }
 
-/// Downloads a file with a progress bar; Ctrl-C ends the download, and the next run continues it.
+/// Downloads a file with a progress bar; Ctrl-C ends the download, and the
+/// next run continues it.
 func download<API>(
     _ request: Request<API, URL>, from executor: some RequestExecutor
 ) async throws -> URL {
     let task = Task {
-        try await executor.resumingDownloads().perform(
-            request.onProgress { FileHandle.standardError.write(Data("\r\(bar($0))".utf8)) })
+        let request = request.onProgress { progress in
+            let line = Data("\r\(bar(progress))".utf8)
+            FileHandle.standardError.write(line)
+        }
+        return try await executor.resumingDownloads().perform(request)
     }
     signal(SIGINT, SIG_IGN)
     let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
