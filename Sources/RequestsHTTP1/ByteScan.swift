@@ -20,7 +20,6 @@ enum Octet {
     }
 
     /// Returns whether `byte` is allowed in a token (RFC 9110 §5.6.2).
-    @inline(__always)
     static func isToken(_ byte: UInt8) -> Bool {
         // One bit for each ASCII byte, 0 to 63 in `low`, 64 to 127 in `high`: constants, so that a byte costs no call.
         let low: UInt64 = 0x03FF_6CFA_0000_0000
@@ -49,13 +48,11 @@ extension Span<UInt8> {
 
     /// Returns the eight bytes at `position`, the first one lowest; the caller has checked that they are within the
     /// span.
-    @inline(__always)  // one load, without a call
     private func word(at position: Int) -> UInt64 {
         UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self))
     }
 
     /// Returns the first position from `start` whose byte is neither SP nor visible ASCII, or the end.
-    @inline(__always)  // in the loop over the lines of a head
     func endOfPlainText(from start: Int) -> Int {
         var position = start
         while position <= lastWord {
@@ -71,7 +68,6 @@ extension Span<UInt8> {
     }
 
     /// Returns the first position from `start` whose byte is not allowed in a token, or the end.
-    @inline(__always)  // as above
     func endOfToken(from start: Int) -> Int {
         var position = start
         while position <= lastWord {
@@ -88,7 +84,6 @@ extension Span<UInt8> {
     }
 
     /// Returns how many of the eight bytes at `position`, counted from the first one, are letters or hyphens.
-    @inline(__always)  // as above
     private func plainTokenBytes(at position: Int) -> Int {
         let word = word(at: position)
         let lowerCase = word | Self.ones &* 0x20
@@ -127,7 +122,6 @@ extension Span<UInt8> {
     }
 
     /// Returns the first position from `start` whose byte is neither SP nor HTAB, or the end.
-    @inline(__always)  // in the loop over the lines of a head
     func endOfBlanks(from start: Int) -> Int {
         var position = start
         while position < count, Octet.isBlank(self[unchecked: position]) { position &+= 1 }
@@ -135,7 +129,6 @@ extension Span<UInt8> {
     }
 
     /// Returns the end of the range from `start` to `end` without its trailing SP and HTAB.
-    @inline(__always)  // in the loop over the lines of a head
     func trimmedEnd(_ end: Int, after start: Int) -> Int {
         var end = end
         while end > start, Octet.isBlank(self[end &- 1]) { end &-= 1 }

@@ -105,7 +105,6 @@ struct FieldSection {
 
 // One line at a time. Each function returns nil if the bytes end before the line does.
 extension FieldSection {
-    @inline(__always)  // called in one place, for each line; so is `readField`
     private mutating func readLine(
         of bytes: Span<UInt8>, at start: Int, _ writer: inout ReceivedFields.Writer, _ limits: WireLimits
     ) throws(WireError) -> (end: Int, isLast: Bool)? {
@@ -120,7 +119,6 @@ extension FieldSection {
         return try readField(of: bytes, at: start, &writer, limits).map { ($0, false) }
     }
 
-    @inline(__always)
     private mutating func readField(
         of bytes: Span<UInt8>, at start: Int, _ writer: inout ReceivedFields.Writer, _ limits: WireLimits
     ) throws(WireError) -> Int? {
@@ -149,7 +147,6 @@ extension FieldSection {
     }
 
     /// Adds the last field to the framing, because the line at `position` does not continue it.
-    @inline(never)  // rare, like the next function: keeps their code and variables out of the loop over the lines
     private mutating func endField(
         in bytes: Span<UInt8>, at position: Int, _ writer: inout ReceivedFields.Writer, _ limits: WireLimits
     ) throws(WireError) {
@@ -159,7 +156,6 @@ extension FieldSection {
     }
 
     /// Reads a folded line and joins it to the preceding field with one SP (RFC 9112 §5.2).
-    @inline(never)
     private mutating func readFold(
         of bytes: Span<UInt8>, at start: Int, _ writer: inout ReceivedFields.Writer, _ limits: WireLimits
     ) throws(WireError) -> Int? {
@@ -199,7 +195,6 @@ extension Span<UInt8> {
     }
 
     /// Returns the framing role of the field whose name is the token from `start` to before `end`.
-    @inline(__always)  // called for each field
     fileprivate func framingRole(from start: Int, to end: Int) -> FramingRole? {
         if isName("host", from: start, to: end) { return .host }
         if isName("connection", from: start, to: end) { return .connection }

@@ -18,7 +18,6 @@ extension Span<UInt8> {
     /// Returns the position after the line end at `position`, or nil if its bytes are not all present.
     ///
     /// CR alone never ends a line (RFC 9112 §2.2); LF alone does only where it is tolerated.
-    @inline(__always)  // called for each line of a head
     func lineEnd(at position: Int, tolerating tolerance: LineTolerance) throws(WireError) -> Int? {
         guard position < count else { return nil }
         if self[position] == Octet.lineFeed {
@@ -34,7 +33,6 @@ extension Span<UInt8> {
     /// neither is present yet.
     ///
     /// Text is SP, HTAB, visible ASCII and bytes above 0x7F (RFC 9110 §5.5); any other byte violates `rule`.
-    @inline(__always)  // as above
     func endOfText(from start: Int, else rule: Violation) throws(WireError) -> (end: Int, isASCII: Bool)? {
         var position = start
         var isASCII = true

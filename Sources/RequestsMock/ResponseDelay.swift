@@ -28,7 +28,7 @@ struct ResponseDelay: Sendable {
         if pause == .lasting(.zero), end == .distantFuture, phaseLimit.map({ $0 > .zero }) ?? true { return }
         if let clock, pause != .lasting(.zero) { return try await wait(for: pause, phase: phase, on: clock) }
         let start = Deadline.now
-        let limit = end.orEarlier(phaseLimit.map { start.advanced(by: $0) } ?? .distantFuture)
+        let limit = min(end, phaseLimit.map { start.advanced(by: $0) } ?? .distantFuture)
         let wanted: Deadline =
             switch pause {
             case .lasting(let duration): start.advanced(by: duration)
@@ -39,9 +39,9 @@ struct ResponseDelay: Sendable {
             if deadline <= now { throw RequestError(.timedOut(.total)) }
             if limit <= now { throw RequestError(.timedOut(phase)) }
             if wanted <= now { return }
-            let next = limit.orEarlier(deadline).orEarlier(wanted)
+            let next = min(limit, deadline, wanted)
             // Without any limit only cancellation ends the wait, and it ends the sleep immediately.
-            try await CallingThread.sleep(until: next.orEarlier(now.advanced(by: .seconds(3_600))))
+            try await CallingThread.sleep(until: min(next, now.advanced(by: .seconds(3_600))))
         }
     }
 

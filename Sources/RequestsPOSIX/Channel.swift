@@ -156,7 +156,6 @@ extension Channel {
     }
 
     /// Returns the ticket of a new wait, or nil if a wanted direction is ready already.
-    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     private func beginWait(for wanted: Interest, _ standing: Bool) throws(WaitError) -> UInt64? {
         if let error = faults?.nextWaitError() { throw .failed(error) }
         try watch(wanted, standing)
@@ -170,7 +169,6 @@ extension Channel {
         return nil
     }
 
-    @inline(never)  // as `beginWait`
     private func endWait(for wanted: Interest, _ outcome: WaitPoint.Outcome) throws(WaitError) {
         endWatch(wanted)
         try outcome.check()

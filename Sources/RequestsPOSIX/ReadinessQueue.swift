@@ -1,29 +1,17 @@
 /// The directions in which a descriptor can become ready.
-@usableFromInline  // without it, the functions below are not inlined into other modules
 package struct Interest: OptionSet, Sendable {
-    @usableFromInline package let rawValue: UInt8
+    package let rawValue: UInt8
 
-    @inlinable
-    package init(rawValue: UInt8) {
-        self.rawValue = rawValue
-    }
-
-    // Inlinable, so that a comparison in another module compares numbers and does not call a witness.
-    @inlinable
-    package static func == (left: Interest, right: Interest) -> Bool { left.rawValue == right.rawValue }
-
-    /// Whether the set is empty.
-    @inlinable package var isEmpty: Bool { rawValue == 0 }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Bytes can be read, or the peer has closed.
-    @inlinable package static var reading: Interest { Interest(rawValue: 1) }
+    package static var reading: Interest { Interest(rawValue: 1) }
     /// Bytes can be written, connecting has ended, or the peer is gone.
-    @inlinable package static var writing: Interest { Interest(rawValue: 2) }
-    // These two are not written as literals, which the compiler makes into a sequence first.
+    package static var writing: Interest { Interest(rawValue: 2) }
     /// Reading and writing.
-    @inlinable package static var both: Interest { Interest(rawValue: 3) }
+    package static var both: Interest { [.reading, .writing] }
     /// No direction.
-    @inlinable package static var none: Interest { Interest(rawValue: 0) }
+    package static var none: Interest { [] }
 }
 
 /// A report of the kernel: the slot of a descriptor and the directions that are ready.

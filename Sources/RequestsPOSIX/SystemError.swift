@@ -17,8 +17,7 @@ package struct SystemError: Error, Hashable, Sendable {
         SystemError(operation, code: lastCode())
     }
 
-    // Not inlined: the address of `errno` belongs to a thread, and an async caller may resume on another one.
-    @inline(never)
+    @inline(never)  // the address of `errno` belongs to a thread, and an async caller may resume on another one
     fileprivate static func lastCode() -> Int32 { rp_errno() }
 }
 
@@ -74,7 +73,6 @@ extension SystemError: CustomStringConvertible {
 /// Calls `call`, which makes a system call, and repeats it for as long as a signal interrupts it.
 ///
 /// - Returns: The result of the call, which is not negative, or nil if it would block.
-@inline(__always)  // becomes a loop around the system call, without a closure
 func retryingInterrupts<Result: SignedInteger>(
     _ operation: StaticString, _ call: () -> Result
 ) throws(SystemError) -> Result? {

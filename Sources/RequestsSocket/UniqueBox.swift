@@ -26,7 +26,6 @@ struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable { 
         return pointer.move()
     }
 
-    @inline(never)  // otherwise the frame of a function that suspends has variables for destroying the value
     private static func free(_ pointer: UnsafeMutablePointer<Value>) {
         pointer.deinitialize(count: 1)
         HeapMemory.free(pointer)

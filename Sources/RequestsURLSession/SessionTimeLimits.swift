@@ -16,7 +16,7 @@ struct SessionTimeLimits: Sendable {
 
     /// The next instant at which a limit may have passed; nil for none.
     var next: Deadline? {
-        let next = deadline.orEarlier(limit ?? .distantFuture)
+        let next = min(deadline, limit ?? .distantFuture)
         return next == .distantFuture ? nil : next
     }
 

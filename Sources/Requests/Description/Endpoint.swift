@@ -24,7 +24,6 @@ public protocol Endpoint<API, Resource>: Sendable {
 
 extension Endpoint {
     /// Returns the request for `api`, which carries this endpoint.
-    @inlinable
     func identifiedRequest(from api: API) -> Request<API, Resource> {
         var request = request(from: api)
         if Self.self != Request<API, Resource>.self { request.parts.typedEndpoint = self }
@@ -57,16 +56,14 @@ extension PreparedRequest {
 /// let repos = try await client.perform(.repos(of: "octocat"))
 /// ```
 public struct Call<API: RequestProviding, Resource>: Endpoint {
-    @usableFromInline let make: @Sendable (API) -> Request<API, Resource>
+    let make: @Sendable (API) -> Request<API, Resource>
 
     /// Creates a call whose request is created by `make`.
-    @inlinable
     public init(_ make: @escaping @Sendable (API) -> Request<API, Resource>) {
         self.make = make
     }
 
     /// Returns the request for the environment `api`.
-    @inlinable
     public func request(from api: API) -> Request<API, Resource> {
         make(api)
     }
@@ -75,6 +72,5 @@ public struct Call<API: RequestProviding, Resource>: Endpoint {
 /// A request is an endpoint of its own API, so a client performs it like any other endpoint.
 extension Request: Endpoint {
     /// Returns this request unchanged, whatever the environment is.
-    @inlinable
     public func request(from api: API) -> Self { self }
 }

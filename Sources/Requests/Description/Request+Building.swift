@@ -1,47 +1,39 @@
-// Builders consume the request, so that each step of a chain changes it in place. They are `@inlinable` and call only
-// code that is not generic, so that no step looks up metadata (decision 0009).
+// Builders consume the request, so that each step of a chain changes it in place.
 extension Request {
     /// Returns this request with its endpoint replaced by `endpoint`.
-    @inlinable
     public consuming func with(endpoint: RequestPath) -> Self {
         parts.endpoint = endpoint
         return self
     }
 
     /// Returns this request with its method replaced by `method`.
-    @inlinable
     public consuming func using(method: HTTPMethod) -> Self {
         parts.method = method
         return self
     }
 
     /// Returns this request with its header replaced by `header`.
-    @inlinable
     public consuming func with(header: Header) -> Self {
         parts.header = header
         return self
     }
 
     /// Returns this request with `headerField` added; fields of the same name stay.
-    @inlinable
     public consuming func adding(headerField: Field) -> Self {
         parts.header.add(headerField)
         return self
     }
 
     /// Returns this request with `headerFields` added; fields of the same names stay.
-    @inlinable
     public consuming func adding(headerFields: [Field]) -> Self {
         parts.header.add(headerFields)
         return self
     }
 
     /// Returns this request with `headerFields` added; fields of the same names stay.
-    @inlinable
     public consuming func adding(headerFields: Field...) -> Self { adding(headerFields: headerFields) }
 
     /// Returns this request with `headerField`, replacing all fields of that name.
-    @inlinable
     public consuming func setting(headerField: Field) -> Self {
         parts.header.set(headerField)
         return self
@@ -79,7 +71,6 @@ extension Request {
     /// Returns this request with its query items replaced by `query`.
     ///
     /// An item whose value is nil is sent as a bare name, `?name`; `with(query:nulls:)` can leave it out.
-    @inlinable
     public consuming func with(query: QueryItems) -> Self {
         parts.replaceQuery(with: query)
         return self
@@ -98,14 +89,12 @@ extension Request {
     }
 
     /// Returns this request with a name and a value added to its query.
-    @inlinable
     public consuming func adding<Value: QueryValue>(queryItem: (name: String, value: Value)) -> Self {
         parts.queryItems.add(name: queryItem.name, value: queryItem.value)
         return self
     }
 
     /// Returns this request with a name and a value added to its query; a nil value adds the name alone, without “=”.
-    @inlinable
     public consuming func adding<Value: QueryValue>(queryItem: (name: String, value: Value?)) -> Self {
         parts.queryItems.add(name: queryItem.name, value: queryItem.value)
         return self
@@ -128,11 +117,9 @@ extension Request {
     }
 
     /// Returns this request with one of Foundation's query items added.
-    @inlinable
     public consuming func adding(queryItem: URLQueryItem) -> Self { adding(queryItems: [queryItem]) }
 
     /// Returns this request with `queryItems` added to its query, in their order.
-    @inlinable
     public consuming func adding(queryItems: QueryItems) -> Self {
         parts.queryItems.add(queryItems)
         return self
@@ -146,25 +133,21 @@ extension Request {
     }
 
     /// Returns this request with Foundation's query items added, in their order.
-    @inlinable
     public consuming func adding(queryItems: URLQueryItem...) -> Self { adding(queryItems: QueryItems(queryItems)) }
 
     /// Returns this request with its body provided by `body`.
-    @inlinable
     public consuming func sending(_ body: BodyProvider) -> Self {
         parts.bodyProvider = body
         return self
     }
 
     /// Returns this request with its credentials provided by `provider`.
-    @inlinable
     public consuming func authenticated(with provider: AuthenticationProvider) -> Self {
         parts.authenticationProvider = provider
         return self
     }
 
     /// Returns this request with `duration` as its first-byte limit and its limit between bytes.
-    @inlinable
     public consuming func timeout(after duration: Duration) -> Self {
         var timeouts = parts.settings.timeouts
         timeouts.firstByte = duration
@@ -176,49 +159,42 @@ extension Request {
     /// Returns this request with `seconds` as its first-byte limit and its limit between bytes.
     ///
     /// Infinity, NaN and values of a magnitude of 1e15 or more mean no limit.
-    @inlinable
     public consuming func timeout(after seconds: Double) -> Self {
         parts.settings.timeouts = parts.settings.timeouts.with(interval: seconds)
         return self
     }
 
     /// Returns this request with its time limits replaced by `timeouts`.
-    @inlinable
     public consuming func with(timeouts: Timeouts) -> Self {
         parts.settings.timeouts = timeouts
         return self
     }
 
     /// Returns this request with its cache policy replaced by `cachePolicy`.
-    @inlinable
     public consuming func with(cachePolicy: PreparedRequest.CachePolicy) -> Self {
         parts.cachePolicy = cachePolicy
         return self
     }
 
     /// Returns this request with its responses validated by `validator`.
-    @inlinable
     public consuming func validating(_ validator: ResponseValidator) -> Self {
         parts.settings.validator = validator
         return self
     }
 
     /// Returns this request with its redirect policy replaced by `policy`.
-    @inlinable
     public consuming func with(redirectPolicy policy: RedirectPolicy) -> Self {
         parts.settings.redirectPolicy = policy
         return self
     }
 
     /// Returns this request with its attribute `key` set to `value`; nil removes the attribute.
-    @inlinable
     public consuming func setting<Key: RequestAttributes.Key>(attribute key: Key.Type, to value: Key.Value?) -> Self {
         parts.settings.attributes[key] = value
         return self
     }
 
     /// Returns this request with its progress reported to `observer`, at most every 64 KiB or 50 ms.
-    @inlinable
     public consuming func onProgress(_ observer: @escaping @Sendable (TransferProgress) -> Void) -> Self {
         parts.settings.progressHandler = observer
         return self
@@ -227,7 +203,6 @@ extension Request {
 
 extension Request where API == AnonymousRequestProvider, Resource == Void {
     /// Creates a one-off request with `method` to `endpoint` below `baseURL`.
-    @inlinable
     public init(method: HTTPMethod, baseURL: URL, endpoint: RequestPath = .empty) {
         self.init(
             api: AnonymousRequestProvider(baseURL: baseURL), endpoint: endpoint, responseDecoder: .none, method: method)

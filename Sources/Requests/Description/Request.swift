@@ -10,10 +10,9 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
     /// The decoder that makes the resource from the response.
     public var responseDecoder: ResponseDecoder<Resource>
 
-    @usableFromInline var parts: RequestParts
+    var parts: RequestParts
 
     /// Creates a request from its parts; parts that are not given have the values of ``DefaultValue``.
-    @inlinable
     public init(
         api: API, endpoint: RequestPath, responseDecoder: ResponseDecoder<Resource>,
         method: HTTPMethod = DefaultValue.method, header: Header = DefaultValue.header,
@@ -31,7 +30,6 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
 
     /// Creates a request to a path known only at run time, which is trusted like a literal.
     @_disfavoredOverload
-    @inlinable
     public init<Path: StringProtocol>(
         api: API, endpoint: Path, responseDecoder: ResponseDecoder<Resource>, method: HTTPMethod = DefaultValue.method
     ) {
@@ -40,7 +38,6 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
             parts: RequestParts(endpoint: RequestPath(endpoint), method: method))
     }
 
-    @inlinable
     init(api: API, responseDecoder: ResponseDecoder<Resource>, parts: RequestParts) {
         self.api = api
         self.responseDecoder = responseDecoder
@@ -48,7 +45,6 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
     }
 
     /// Returns this request with its response decoded by `decoder`.
-    @inlinable
     public consuming func receiving<Other>(_ decoder: ResponseDecoder<Other>) -> Request<API, Other> {
         Request<API, Other>(api: api, responseDecoder: decoder, parts: parts)
     }
@@ -56,30 +52,30 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
 
 extension Request {
     /// The base URL of the API.
-    @inlinable public var baseURL: URL { api.baseURL }
+    public var baseURL: URL { api.baseURL }
 
     /// The path below the base URL.
     public var endpoint: RequestPath {
-        @inlinable get { parts.endpoint }
-        @inlinable set { parts.endpoint = newValue }
+        get { parts.endpoint }
+        set { parts.endpoint = newValue }
     }
 
     /// The HTTP method.
     public var method: HTTPMethod {
-        @inlinable get { parts.method }
-        @inlinable set { parts.method = newValue }
+        get { parts.method }
+        set { parts.method = newValue }
     }
 
     /// The header fields, before the body and the authentication provider change them.
     public var header: Header {
-        @inlinable get { parts.header }
-        @inlinable set { parts.header = newValue }
+        get { parts.header }
+        set { parts.header = newValue }
     }
 
     /// The query items, appended to the query of the base URL.
     public var queryItems: QueryItems {
-        @inlinable get { parts.queryItems }
-        @inlinable set { parts.queryItems = newValue }
+        get { parts.queryItems }
+        set { parts.queryItems = newValue }
     }
 
     /// The parameters and their destinations.
@@ -90,14 +86,14 @@ extension Request {
 
     /// The policy for responses from a cache.
     public var cachePolicy: PreparedRequest.CachePolicy {
-        @inlinable get { parts.cachePolicy }
-        @inlinable set { parts.cachePolicy = newValue }
+        get { parts.cachePolicy }
+        set { parts.cachePolicy = newValue }
     }
 
     /// The time limits of the exchange.
     public var timeouts: Timeouts {
-        @inlinable get { parts.settings.timeouts }
-        @inlinable set { parts.settings.timeouts = newValue }
+        get { parts.settings.timeouts }
+        set { parts.settings.timeouts = newValue }
     }
 
     /// The longer of the limits for the first byte and between bytes in seconds, infinite if either has none.
@@ -110,38 +106,38 @@ extension Request {
 
     /// The provider of the body.
     public var bodyProvider: BodyProvider {
-        @inlinable get { parts.bodyProvider }
-        @inlinable set { parts.bodyProvider = newValue }
+        get { parts.bodyProvider }
+        set { parts.bodyProvider = newValue }
     }
 
     /// The provider of the credentials.
     public var authenticationProvider: AuthenticationProvider {
-        @inlinable get { parts.authenticationProvider }
-        @inlinable set { parts.authenticationProvider = newValue }
+        get { parts.authenticationProvider }
+        set { parts.authenticationProvider = newValue }
     }
 
     /// The validator that accepts or rejects the response.
     public var validator: ResponseValidator {
-        @inlinable get { parts.settings.validator }
-        @inlinable set { parts.settings.validator = newValue }
+        get { parts.settings.validator }
+        set { parts.settings.validator = newValue }
     }
 
     /// The rules for following redirects.
     public var redirectPolicy: RedirectPolicy {
-        @inlinable get { parts.settings.redirectPolicy }
-        @inlinable set { parts.settings.redirectPolicy = newValue }
+        get { parts.settings.redirectPolicy }
+        set { parts.settings.redirectPolicy = newValue }
     }
 
     /// Values for middleware and executors.
     public var attributes: RequestAttributes {
-        @inlinable get { parts.settings.attributes }
-        @inlinable set { parts.settings.attributes = newValue }
+        get { parts.settings.attributes }
+        set { parts.settings.attributes = newValue }
     }
 
     /// A function that receives the progress of the exchange.
     public var progressHandler: (@Sendable (TransferProgress) -> Void)? {
-        @inlinable get { parts.settings.progressHandler }
-        @inlinable set { parts.settings.progressHandler = newValue }
+        get { parts.settings.progressHandler }
+        set { parts.settings.progressHandler = newValue }
     }
 }
 

@@ -27,7 +27,6 @@ extension Request {
     ///
     /// - Throws: ``RequestError``: ``RequestError/Reason/invalidRequest(_:)`` for a request that cannot be sent, or
     ///   ``RequestError/Reason/bodyEncodingFailed`` with the error of the body provider as ``RequestError/underlying``.
-    @inlinable
     public func prepared() throws(RequestError) -> PreparedRequest {
         try parts.prepared(
             below: api.baseURL, of: api, accepting: responseDecoder.acceptedTypes, responseDecoder.delivery,
@@ -35,10 +34,8 @@ extension Request {
     }
 
     /// Returns the encoder of the API.
-    @inlinable
     public func makeJSONEncoder() -> JSONEncoder { api.makeJSONEncoder() }
 
     /// Returns the decoder of the API.
-    @inlinable
     public func makeJSONDecoder() -> JSONDecoder { api.makeJSONDecoder() }
 }

@@ -4,7 +4,6 @@ extension RequestParts {
     /// Pass false for `isTemplate` if the path does not distinguish interpolated values, as a ``RequestPath`` does.
     ///
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
-    @usableFromInline
     func prepared(
         below baseURL: URL, of api: consuming (any Sendable)? = nil, isTemplate: Bool = true, accepting: [MediaType],
         _ delivery: ResponseBody.Delivery, encodingJSONWith makeEncoder: () -> JSONEncoder
@@ -78,7 +77,6 @@ extension RequestParts {
     }
 
     /// Records the form that the body was made from.
-    @inline(never)  // keeps the large copy of the settings out of the path of every request
     private static func addForm(of provider: BodyProvider, to prepared: inout PreparedRequest.Parts) {
         if case .multipart(let form) = provider.kind { prepared.settings.form = form }
     }

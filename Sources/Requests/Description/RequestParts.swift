@@ -2,27 +2,25 @@
 ///
 /// The functions of ``Request`` are compiled in the modules that use them, where the generic types are known, so that
 /// they look up no metadata at run time. The code that they call is here and is not generic (decision 0009).
-@usableFromInline
 struct RequestParts: Sendable {
-    @usableFromInline var endpoint: RequestPath
-    @usableFromInline var method: HTTPMethod
-    @usableFromInline var header: Header
-    @usableFromInline var queryItems: QueryItems
-    @usableFromInline var bodyProvider: BodyProvider
-    @usableFromInline var authenticationProvider: AuthenticationProvider
+    var endpoint: RequestPath
+    var method: HTTPMethod
+    var header: Header
+    var queryItems: QueryItems
+    var bodyProvider: BodyProvider
+    var authenticationProvider: AuthenticationProvider
     var parameterSets: [ParameterSet] = []
     /// The number of query items that precede the parameters in the query, because they were added first; nil for all.
     private(set) var itemsBeforeParameters: Int?
-    @usableFromInline var cachePolicy: PreparedRequest.CachePolicy
-    @usableFromInline var settings = RequestSettings()
+    var cachePolicy: PreparedRequest.CachePolicy
+    var settings = RequestSettings()
     /// The endpoint from which a client made the request.
-    @usableFromInline var typedEndpoint: (any Sendable)? {
+    var typedEndpoint: (any Sendable)? {
         didSet { hasTypedEndpoint = true }
     }
     /// Whether ``typedEndpoint`` was set; stored, because comparing that with nil would copy it: 140 instructions.
     private(set) var hasTypedEndpoint = false
 
-    @usableFromInline
     init(
         endpoint: RequestPath, method: HTTPMethod, header: Header, queryItems: QueryItems,
         cachePolicy: PreparedRequest.CachePolicy, timeouts: Timeouts, bodyProvider: BodyProvider,
@@ -40,7 +38,6 @@ struct RequestParts: Sendable {
     }
 
     /// Creates the parts of a request to `endpoint` with default values for everything else.
-    @usableFromInline
     init(endpoint: RequestPath, method: HTTPMethod) {
         self.endpoint = endpoint
         self.method = method
@@ -89,7 +86,6 @@ extension RequestParts {
     }
 
     /// Replaces the query items with `items`, which follow the parameters in the query.
-    @usableFromInline
     mutating func replaceQuery(with items: QueryItems) {
         queryItems = items
         if !parameterSets.isEmpty { itemsBeforeParameters = 0 }

@@ -48,7 +48,6 @@ extension RequestProviding {
     ///
     /// The text of a path contains neither its template, nor the reason why it is invalid, nor whether it is a
     /// reference, so these are restored.
-    @inlinable
     public func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Self, Void> {
         let text: String = endpoint.encoded
         var request: Request<Self, Void> = self.request(to: text, using: method)
@@ -61,7 +60,6 @@ extension RequestProviding {
     /// The function is generic so that a literal selects the overload with ``RequestPath``, whose interpolated values
     /// are escaped.
     @_disfavoredOverload
-    @inlinable
     public func request<Path: StringProtocol>(to endpoint: Path, using method: HTTPMethod) -> Request<Self, Void> {
         Request(api: self, endpoint: RequestPath(endpoint), responseDecoder: .none, method: method)
     }
@@ -69,7 +67,6 @@ extension RequestProviding {
 
 extension RequestProviding {
     /// Returns a GET request for `endpoint` with its response decoded by `decoder`.
-    @inlinable
     public func get<Resource>(
         _ decoder: ResponseDecoder<Resource>, from endpoint: RequestPath
     ) -> Request<Self, Resource> {
@@ -77,13 +74,11 @@ extension RequestProviding {
     }
 
     /// Returns a POST request that sends `body` to `endpoint` and ignores the body of the response.
-    @inlinable
     public func post(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .post).sending(body)
     }
 
     /// Returns a POST request that sends `body` to `endpoint`, with its response decoded by `decoder`.
-    @inlinable
     public func post<Resource>(
         _ body: BodyProvider, to endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -91,13 +86,11 @@ extension RequestProviding {
     }
 
     /// Returns a PUT request that sends `body` to `endpoint` and ignores the body of the response.
-    @inlinable
     public func put(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .put).sending(body)
     }
 
     /// Returns a PUT request that sends `body` to `endpoint`, with its response decoded by `decoder`.
-    @inlinable
     public func put<Resource>(
         _ body: BodyProvider, to endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -105,13 +98,11 @@ extension RequestProviding {
     }
 
     /// Returns a PATCH request that sends `body` to `endpoint` and ignores the body of the response.
-    @inlinable
     public func patch(_ endpoint: RequestPath, with body: BodyProvider) -> Request<Self, Void> {
         request(to: endpoint, using: .patch).sending(body)
     }
 
     /// Returns a PATCH request that sends `body` to `endpoint`, with its response decoded by `decoder`.
-    @inlinable
     public func patch<Resource>(
         _ endpoint: RequestPath, with body: BodyProvider, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -119,13 +110,11 @@ extension RequestProviding {
     }
 
     /// Returns a DELETE request for `endpoint` that ignores the body of the response.
-    @inlinable
     public func delete(_ endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .delete)
     }
 
     /// Returns a DELETE request for `endpoint` with its response decoded by `decoder`.
-    @inlinable
     public func delete<Resource>(
         _ endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -133,7 +122,6 @@ extension RequestProviding {
     }
 
     /// Returns a HEAD request for `endpoint`.
-    @inlinable
     public func head(_ endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .head)
     }

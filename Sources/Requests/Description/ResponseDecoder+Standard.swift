@@ -3,14 +3,14 @@ extension ResponseDecoder where Response == Void {
     ///
     /// The body is read to its end, so that its connection can be reused. A body of more than 64 MiB fails with
     /// ``RequestError/Reason/tooLarge(limit:)``.
-    @inlinable public static var none: ResponseDecoder {
+    public static var none: ResponseDecoder {
         ResponseDecoder { _, _ in }
     }
 }
 
 extension ResponseDecoder where Response == Data {
     /// A decoder that returns the body unchanged; empty when there is none.
-    @inlinable public static var data: ResponseDecoder { ResponseDecoder { _, data in data } }
+    public static var data: ResponseDecoder { ResponseDecoder { _, data in data } }
 }
 
 extension ResponseDecoder where Response: Decodable & SendableMetatype {
@@ -22,7 +22,6 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is parsed strictly, as by
     /// ``JSONValue/init(parsing:)``; the syntax for every other type is that of `JSONDecoder`, which accepts a comma
     /// after the last element.
-    @inlinable
     public static func json(
         _ type: Response.Type = Response.self, using makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> ResponseDecoder {
@@ -40,7 +39,6 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     }
 
     /// Returns a decoder of a JSON body, in the form of Requests 0.3.2.
-    @inlinable
     public static func json(
         encoded type: Response.Type, decoder makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> ResponseDecoder {
@@ -50,5 +48,5 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
 
 extension MediaType {
     /// The media types that a decoder of JSON reads.
-    @usableFromInline static let ofJSON: [MediaType] = [.json]
+    static let ofJSON: [MediaType] = [.json]
 }

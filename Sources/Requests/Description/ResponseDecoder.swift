@@ -10,7 +10,6 @@ public struct ResponseDecoder<Response>: Sendable {
     /// The form in which the body is delivered.
     public let delivery: ResponseBody.Delivery
 
-    @usableFromInline
     enum Decoding: Sendable {
         /// Decodes a body in memory without suspending.
         case immediate(@Sendable (ResponseHead, Data) throws -> Response, limit: Int)
@@ -20,9 +19,9 @@ public struct ResponseDecoder<Response>: Sendable {
         case suspending(@Sendable (RawResponse, @escaping MakeJSONDecoder) async throws -> Response)
     }
 
-    @usableFromInline typealias MakeJSONDecoder = @Sendable () -> JSONDecoder
+    typealias MakeJSONDecoder = @Sendable () -> JSONDecoder
 
-    @usableFromInline let decoding: Decoding
+    let decoding: Decoding
 
     /// Creates a decoder of a body that is collected in memory.
     ///
@@ -32,7 +31,6 @@ public struct ResponseDecoder<Response>: Sendable {
     ///     ``RequestError/Reason/tooLarge(limit:)``.
     ///   - decode: The function that makes the response. Its errors become ``RequestError/Reason/decodingFailed``; a
     ///     `RequestError` is rethrown unchanged.
-    @inlinable
     public init(
         accepting: [MediaType] = [], limit: Int = ResponseBody.Delivery.defaultLimit,
         _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Response
@@ -61,7 +59,6 @@ public struct ResponseDecoder<Response>: Sendable {
     }
 
     /// Creates a decoder of JSON in memory that uses the decoder of the API.
-    @usableFromInline
     init(
         acceptingJSON types: [MediaType], limit: Int = ResponseBody.Delivery.defaultLimit,
         _ decode: @escaping @Sendable (Data, () -> JSONDecoder) throws -> Response
@@ -104,7 +101,6 @@ public struct ResponseDecoder<Response>: Sendable {
     }
 
     /// Returns the value decoded from `response`, with the JSON decoder of `request`; a `Void` needs no decoding.
-    @inlinable
     func value<R: RequestConvertible>(from response: RawResponse, for request: R) async throws -> Response {
         if Response.self == Void.self, let nothing = () as? Response { return nothing }
         switch decoding {
@@ -131,7 +127,6 @@ public struct ResponseDecoder<Response>: Sendable {
 
 extension ResponseBody {
     /// Returns the whole body in memory, in whatever form it was delivered.
-    @usableFromInline
     func collected(limit: Int) async throws(RequestError) -> Data {
         switch self {
         case .bytes(let data): return data

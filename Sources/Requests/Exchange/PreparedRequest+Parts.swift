@@ -24,7 +24,6 @@ extension PreparedRequest {
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
         /// Creates parts with the values that most requests set; setting them later would release the default values.
-        @inline(__always)
         init(
             method: HTTPMethod, target: TargetURI, header: Header, delivery: ResponseBody.Delivery,
             acceptedTypes: [MediaType] = [], cachePolicy: PreparedRequest.CachePolicy = .useProtocolCachePolicy,

@@ -79,20 +79,16 @@ package struct RequestHeadWriter {
             self.memory = memory
         }
 
-        // Inlined, because each field is four short writes.
-        @inline(__always)
         mutating func write(_ text: String) {
             guard text.utf8.withContiguousStorageIfAvailable({ write($0) }) == nil else { return }
             Array(text.utf8).withUnsafeBufferPointer { write($0) }
         }
 
         /// Writes a literal, whose length the compiler knows.
-        @inline(__always)
         mutating func write(_ text: StaticString) {
             write(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
         }
 
-        @inline(__always)
         mutating func write(_ source: UnsafeBufferPointer<UInt8>) {
             if source.count <= memory.count &- count, let first = source.baseAddress, let start = memory.baseAddress {
                 UnsafeMutableRawPointer(start + count).copyMemory(from: first, byteCount: source.count)
@@ -101,7 +97,6 @@ package struct RequestHeadWriter {
         }
     }
 
-    @inline(__always)  // keeps the writer in registers
     private static func write(
         _ request: PreparedRequest, _ target: TargetURI, _ fields: [Field], _ framing: Framing, _ form: Form,
         _ additions: [Addition], with writer: inout CountingWriter

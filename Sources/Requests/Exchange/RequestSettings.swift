@@ -2,7 +2,6 @@
 ///
 /// They are one reference, which is nil for most requests; the others share it with the requests prepared from them
 /// (decision 0015).
-@usableFromInline
 struct RequestSettings: Sendable {
     struct Values: Sendable {
         var timeouts = Timeouts.standard
@@ -49,27 +48,27 @@ struct RequestSettings: Sendable {
         set { values.form = newValue }
     }
 
-    @usableFromInline var timeouts: Timeouts {
+    var timeouts: Timeouts {
         get { box?.values.timeouts ?? .standard }
         set { values.timeouts = newValue }
     }
 
-    @usableFromInline var validator: ResponseValidator {
+    var validator: ResponseValidator {
         get { box?.values.validator ?? .standard }
         set { values.validator = newValue }
     }
 
-    @usableFromInline var redirectPolicy: RedirectPolicy {
+    var redirectPolicy: RedirectPolicy {
         get { box?.values.redirectPolicy ?? .standard }
         set { values.redirectPolicy = newValue }
     }
 
-    @usableFromInline var attributes: RequestAttributes {
+    var attributes: RequestAttributes {
         get { box?.values.attributes ?? RequestAttributes() }
         set { values.attributes = newValue }
     }
 
-    @usableFromInline var progressHandler: (@Sendable (TransferProgress) -> Void)? {
+    var progressHandler: (@Sendable (TransferProgress) -> Void)? {
         get { box?.values.progressHandler }
         set { values.progressHandler = newValue }
     }

@@ -73,7 +73,6 @@ extension Timeouts {
 
     /// Returns these limits with `seconds` for the first byte and between bytes; infinity, NaN and values of a
     /// magnitude of 1e15 or more mean no limit.
-    @usableFromInline
     func with(interval seconds: Double) -> Timeouts {
         var copy = self
         let limit: Duration? = seconds.isFinite && abs(seconds) < 1e15 ? .seconds(seconds) : nil

@@ -1,16 +1,13 @@
 /// The validated response of a call, before it is decoded.
 ///
-/// Everything up to here is the same for every type of value. The steps after it are compiled in the caller's module,
-/// where the type to decode is known (decision 0009).
-@usableFromInline
+/// It is the last value of a call that does not depend on a type of the caller.
 struct AcceptedResponse: Sendable {
-    @usableFromInline private(set) var response: RawResponse
+    private(set) var response: RawResponse
     let call: CallState
 
     /// Creates the accepted response of `call` after validating `response`.
     ///
     /// - Throws: ``RequestError`` with the reason why the response is rejected, and its body if that is in memory.
-    @inline(__always)  // otherwise the response is moved to the initializer, and then to its place
     init(_ response: consuming RawResponse, endOf call: consuming CallState) throws(RequestError) {
         // Most responses need no validator: not copying and calling it saves 250 instructions.
         if !call.request.accepts(response.head.status) {
@@ -31,16 +28,14 @@ struct AcceptedResponse: Sendable {
         if self.call.hasRetries { addRetries() }
     }
 
-    @inline(never)  // keeps code that few responses need out of the initializer
     private mutating func addRetries() {
         response.metrics.retries = call.retries + response.metrics.retries
     }
 
     /// The heads of the redirects that were followed, in order.
-    @usableFromInline var history: [ResponseHead] { call.history }
+    var history: [ResponseHead] { call.history }
 
     /// Returns `error`, thrown while decoding `type`, with the response and its request.
-    @usableFromInline
     func failure(decoding type: Any.Type, _ error: any Error) -> RequestError {
         RequestError(wrapping: error, as: .decodingFailed).decoding(type)
             .adding(response, to: call.request, attempts: call.attempts)
@@ -49,7 +44,6 @@ struct AcceptedResponse: Sendable {
 
 extension CallState {
     /// Returns `error`, with which the validator rejected `response`, completed with what is known about the call.
-    @inline(never)
     fileprivate func failure(_ error: RequestError, rejecting response: RawResponse) -> RequestError {
         error.ofCondition(in: request, response.head).adding(response, to: request, attempts: attempts)
             .adding(retries: retries + response.metrics.retries)
@@ -57,7 +51,6 @@ extension CallState {
 }
 
 extension AcceptedResponse {
-    @inlinable
     func value<R: RequestConvertible>(
         by decoder: ResponseDecoder<R.Resource>, for request: R
     ) async throws(RequestError) -> R.Resource {
@@ -69,7 +62,6 @@ extension AcceptedResponse {
     }
 
     /// Returns the decoded value; if decoding fails and `executor` has retries, decodes the response to a repetition.
-    @inlinable
     mutating func value<R: RequestConvertible>(
         by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: any RequestExecutor
     ) async throws(RequestError) -> R.Resource {
@@ -93,7 +85,6 @@ extension AcceptedResponse {
         }
     }
 
-    @inlinable
     func typed<Resource>(_ value: Resource) -> TypedResponse<Resource> {
         TypedResponse(value: value, response: response, history: history)
     }

@@ -5,7 +5,6 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
-    @inlinable
     public func perform<R: RequestConvertible>(_ request: R) async throws(RequestError) -> R.Resource {
         try await request.value(from: self)
     }
@@ -16,7 +15,6 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
-    @inlinable
     public func response<R: RequestConvertible>(for request: R) async throws(RequestError) -> TypedResponse<R.Resource>
     {
         try await request.typedResponse(from: self)
@@ -26,18 +24,15 @@ extension RequestExecutor {
 // MARK: Performing a call
 
 extension RequestConvertible {
-    @inlinable
     func typedResponse(from executor: any RequestExecutor) async throws(RequestError) -> TypedResponse<Resource> {
         try await typedResponse(to: prepared(), from: executor)
     }
 
-    @inlinable
     func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
         try await value(of: prepared(), from: executor)
     }
 
     /// Performs `request`, which this request was prepared as.
-    @inlinable
     func typedResponse(
         to request: PreparedRequest, from executor: any RequestExecutor
     ) async throws(RequestError) -> TypedResponse<Resource> {
@@ -48,7 +43,6 @@ extension RequestConvertible {
     }
 
     /// Performs `request`, which this request was prepared as, and returns only the value.
-    @inlinable
     func value(
         of request: PreparedRequest, from executor: any RequestExecutor
     ) async throws(RequestError) -> Resource {
@@ -60,7 +54,6 @@ extension RequestConvertible {
 
 extension PreparedRequest {
     /// Performs the part of a call between preparing and decoding, and reports its state to `task` if there is one.
-    @usableFromInline
     func accepted(
         by executor: any RequestExecutor, reportingTo task: RequestTask? = nil
     ) async throws(RequestError) -> AcceptedResponse {
@@ -130,7 +123,6 @@ extension PreparedRequest {
     var mustBeMeasured: Bool { hasBody && needsMeasurement }
 
     // Not inlined, because each function that contains this code looks up the layout of the options at run time.
-    @inline(never)
     private var needsMeasurement: Bool { body.knownLength == nil && options.requiresContentLength == true }
 
     mutating func collectBodyIfNeeded() async throws(RequestError) {

@@ -57,7 +57,7 @@ package struct CallState {
         // Taken out, so that performing a request that left the call does not apply its middleware twice.
         if !middleware.isEmpty { self.request.attributes.middleware = [] }
         guard let total = request.timeouts.total else { return }
-        self.request.limit = request.limit.orEarlier(now().advanced(by: total))
+        self.request.limit = min(request.limit, now().advanced(by: total))
     }
 
     /// Whether ``retries`` is not empty; does not copy them.

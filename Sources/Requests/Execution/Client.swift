@@ -27,7 +27,6 @@ extension Client {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
-    @inlinable
     public func perform<E: Endpoint>(_ endpoint: E) async throws(RequestError) -> E.Resource where E.API == API {
         try await endpoint.identifiedRequest(from: api).value(from: executor)
     }
@@ -36,7 +35,6 @@ extension Client {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
-    @inlinable
     public func perform<Resource>(_ call: Call<API, Resource>) async throws(RequestError) -> Resource {
         try await call.request(from: api).value(from: executor)
     }
@@ -44,7 +42,6 @@ extension Client {
     /// Performs the request that `make` describes and returns the decoded value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     public func perform<Resource>(
         _ make: (API) -> Request<API, Resource>
     ) async throws(RequestError) -> Resource {
@@ -58,7 +55,6 @@ extension Client {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
-    @inlinable
     public func response<E: Endpoint>(
         for endpoint: E
     ) async throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
@@ -69,7 +65,6 @@ extension Client {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
-    @inlinable
     public func response<Resource>(
         for call: Call<API, Resource>
     ) async throws(RequestError) -> TypedResponse<Resource> {
@@ -80,7 +75,6 @@ extension Client {
     /// the response.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     public func response<Resource>(
         for make: (API) -> Request<API, Resource>
     ) async throws(RequestError) -> TypedResponse<Resource> {
@@ -93,7 +87,6 @@ extension Client {
     /// Returns the request for `endpoint` without sending it.
     ///
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
-    @inlinable
     public func preparedRequest<E: Endpoint>(
         for endpoint: E
     ) throws(RequestError) -> PreparedRequest where E.API == API {
@@ -103,7 +96,6 @@ extension Client {
     /// Returns the request for `call` without sending it.
     ///
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
-    @inlinable
     public func preparedRequest<Resource>(for call: Call<API, Resource>) throws(RequestError) -> PreparedRequest {
         try call.request(from: api).prepared()
     }
@@ -111,7 +103,6 @@ extension Client {
     /// Returns the request that `make` describes without sending it.
     ///
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
-    @inlinable
     public func preparedRequest<Resource>(
         for make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> PreparedRequest {

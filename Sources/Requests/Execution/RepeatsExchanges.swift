@@ -49,7 +49,6 @@ extension AcceptedResponse {
     /// The redirects that led to the response are not repeated.
     ///
     /// - Throws: `error` if the exchange is not repeated, or the error of the repeated exchange.
-    @usableFromInline
     func repeated(
         after error: RequestError, by executor: any RequestExecutor
     ) async throws(RequestError) -> AcceptedResponse {

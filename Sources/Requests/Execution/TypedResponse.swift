@@ -19,7 +19,6 @@ public struct TypedResponse<Resource> {
     /// cached response.
     public let request: PreparedRequest.Head?
 
-    @usableFromInline
     init(value: Resource, response: RawResponse, history: [ResponseHead]) {
         self.value = value
         head = response.head

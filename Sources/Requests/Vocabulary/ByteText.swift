@@ -3,27 +3,25 @@
 // A delimiter followed by a combining mark such as U+0301 is one `Character`, CR LF is one `Character`, and `==` on
 // strings treats U+212A as K. Do not use `split`, `replacing`, `hasPrefix` or `==` of `String` on protocol text.
 
-// Inlinable, because generic functions of another module are not specialized: the ten cookies of a request were found
-// in 12 µs, now in 5.
 extension StringProtocol {
     /// Returns whether both texts have the same bytes; canonically equivalent texts can differ.
-    @inlinable package func hasSameBytes(as other: some StringProtocol) -> Bool {
+    package func hasSameBytes(as other: some StringProtocol) -> Bool {
         // A native string stores its count, and most unequal texts differ in it.
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 
     /// Returns whether the text begins with the bytes of `prefix`.
-    @inlinable package func hasBytePrefix(_ prefix: some StringProtocol) -> Bool {
+    package func hasBytePrefix(_ prefix: some StringProtocol) -> Bool {
         utf8.starts(with: prefix.utf8)
     }
 
     /// Returns whether the text ends with the bytes of `suffix`.
-    @inlinable package func hasByteSuffix(_ suffix: some StringProtocol) -> Bool {
+    package func hasByteSuffix(_ suffix: some StringProtocol) -> Bool {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
 
     /// Returns whether the text contains the byte `delimiter`, which must be ASCII.
-    @inlinable package func containsByte(_ delimiter: Unicode.Scalar) -> Bool {
+    package func containsByte(_ delimiter: Unicode.Scalar) -> Bool {
         utf8.contains(UInt8(ascii: delimiter))
     }
 
@@ -34,7 +32,7 @@ extension StringProtocol {
     ///   - maxSplits: The maximum number of splits; the last piece contains the remaining delimiters.
     ///   - omittingEmptySubsequences: Whether empty pieces are omitted.
     /// - Returns: The pieces, in order.
-    @inlinable package func splitBytes(
+    package func splitBytes(
         at delimiter: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
     ) -> [SubSequence] {
         let pieces = utf8.split(
@@ -45,12 +43,12 @@ extension StringProtocol {
     }
 
     /// Returns the text without its first `count` bytes, which must be whole scalars; empty if the text is shorter.
-    @inlinable package func droppingFirstBytes(_ count: Int) -> SubSequence {
+    package func droppingFirstBytes(_ count: Int) -> SubSequence {
         self[utf8.dropFirst(count).startIndex...]
     }
 
     /// Returns the text without its last `count` bytes, which must be whole scalars; empty if the text is shorter.
-    @inlinable package func droppingLastBytes(_ count: Int) -> SubSequence {
+    package func droppingLastBytes(_ count: Int) -> SubSequence {
         self[..<utf8.dropLast(count).endIndex]
     }
 
@@ -59,7 +57,7 @@ extension StringProtocol {
     /// - Parameter replacement: A function that returns the replacement of an ASCII byte, or nil to keep the byte. It
     ///   must return nil for bytes of 0x80 and above.
     /// - Returns: The text with all other bytes unchanged.
-    @inlinable package func replacingBytes(_ replacement: (UInt8) -> StaticString?) -> String {
+    package func replacingBytes(_ replacement: (UInt8) -> StaticString?) -> String {
         guard utf8.contains(where: { replacement($0) != nil }) else { return String(self) }
         var bytes: [UInt8] = []
         // Replacements are longer than one byte; 16 extra bytes hold a few without a second allocation.
@@ -75,7 +73,7 @@ extension StringProtocol {
     }
 
     /// The text in double quotes, with a backslash before each quotation mark and backslash.
-    @inlinable package var doubleQuoted: String {
+    package var doubleQuoted: String {
         let escaped = replacingBytes { byte in
             switch byte {
             case UInt8(ascii: "\""): "\\\""
@@ -169,7 +167,7 @@ package struct ByteText: Hashable, Sendable {
 
 extension BidirectionalCollection<UInt8> where SubSequence == Self {
     /// These bytes without the spaces and tabs at both ends, which are optional white space (RFC 9110 §5.6.3).
-    @inlinable package var trimmingBlanks: Self {
+    package var trimmingBlanks: Self {
         var bytes = self
         while let byte = bytes.first, byte == 0x20 || byte == 0x09 { bytes.removeFirst() }
         while let byte = bytes.last, byte == 0x20 || byte == 0x09 { bytes.removeLast() }
@@ -179,5 +177,5 @@ extension BidirectionalCollection<UInt8> where SubSequence == Self {
 
 extension Substring {
     /// This text without the spaces and tabs at both ends.
-    @inlinable package var trimmingBlanks: Substring { Substring(utf8.trimmingBlanks) }
+    package var trimmingBlanks: Substring { Substring(utf8.trimmingBlanks) }
 }

@@ -4,13 +4,12 @@ import CRequestsClock
 ///
 /// `ContinuousClock.Instant` belongs to a library whose layouts may change, so that a type that stores one is laid out
 /// at run time and copied by function calls. This type avoids that cost. Arithmetic saturates.
-@usableFromInline  // without it, the functions below are not inlined into other modules
 package struct Deadline: Comparable, Hashable, Sendable {
     /// One instant in the terms of both clocks, which have the same pace.
     private static let origin = (instant: ContinuousClock.now, nanoseconds: rp_now())
 
     /// The nanoseconds since the clock's origin.
-    @usableFromInline package let nanoseconds: Int64
+    package let nanoseconds: Int64
 
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
@@ -38,21 +37,8 @@ package struct Deadline: Comparable, Hashable, Sendable {
         now.advanced(by: duration)
     }
 
-    // Inlinable, so that a comparison in another module compares numbers and does not call a witness.
-    @inlinable
     package static func < (left: Deadline, right: Deadline) -> Bool {
         left.nanoseconds < right.nanoseconds
-    }
-
-    @inlinable
-    package static func == (left: Deadline, right: Deadline) -> Bool {
-        left.nanoseconds == right.nanoseconds
-    }
-
-    /// Returns this deadline or `other`, whichever is earlier; unlike `min`, without calling a witness.
-    @inlinable
-    package func orEarlier(_ other: Deadline) -> Deadline {
-        other.nanoseconds < nanoseconds ? other : self
     }
 
     /// Returns the deadline `duration` later.

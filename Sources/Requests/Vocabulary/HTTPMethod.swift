@@ -55,8 +55,6 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
 extension HTTPMethod {
     /// Returns whether the methods are equal byte by byte.
-    @inlinable
-    @inline(__always)  // with a constant such as `.get`, two words are compared, which takes 40 instructions less
     public static func == (left: Self, right: Self) -> Bool {
         // Canonical equivalence cannot matter: non-ASCII text equivalent to a token has more bytes than the token.
         left.rawValue.utf8.count == right.rawValue.utf8.count && left.rawValue == right.rawValue

@@ -138,7 +138,6 @@ public struct Header: Sendable {
     public func contains(_ name: Field.Name) -> Bool { index(of: name) != nil }
 
     /// Returns whether the header contains a field whose name satisfies `condition`.
-    @inline(__always)  // calls `condition` without a closure
     private func containsField(named condition: (Field.Name) -> Bool) -> Bool {
         switch storage {
         case .received(let received): (0..<received.count).contains { condition(received.name(at: $0)) }
@@ -223,7 +222,6 @@ extension Header {
     }
 
     /// Removes the fields whose names satisfy `condition`, without converting received fields to an array.
-    @inline(__always)  // calls `condition` without a closure
     package mutating func removeFields(named condition: (Field.Name) -> Bool) {
         guard containsField(named: condition) else { return }
         switch storage {

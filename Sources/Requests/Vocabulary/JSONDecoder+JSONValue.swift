@@ -1,6 +1,5 @@
 extension JSONDecoder {
     /// Decodes a value from a JSON text; a ``JSONValue`` is parsed by ``JSONValue/init(parsing:)``.
-    @inlinable
     package func value<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         if type == JSONValue.self, let value = try jsonValue(from: data) as? Value { return value }
         return try decode(type, from: data)
@@ -10,7 +9,6 @@ extension JSONDecoder {
     ///
     /// If this decoder has strategies for keys or non-conforming numbers, our parser checks the text and this decoder
     /// decodes it. If it allows JSON5 or assumes a top-level dictionary, only this decoder reads the text.
-    @usableFromInline
     package func jsonValue(from data: Data) throws -> JSONValue {
         guard !allowsJSON5, !assumesTopLevelDictionary else { return try decode(JSONValue.self, from: data) }
         let value = try JSONValue(parsing: data)

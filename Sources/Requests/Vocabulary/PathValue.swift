@@ -9,7 +9,7 @@ public protocol PathValue {
 
 extension String: PathValue {
     /// The string itself.
-    @inlinable public var pathText: String { self }
+    public var pathText: String { self }
 }
 
 extension Substring: PathValue {
@@ -24,7 +24,7 @@ extension UUID: PathValue {
 
 extension PathValue where Self: BinaryInteger {
     /// The number in decimal digits, with a minus sign if it is negative.
-    @inlinable public var pathText: String { description }
+    public var pathText: String { description }
 }
 
 extension Int: PathValue {}

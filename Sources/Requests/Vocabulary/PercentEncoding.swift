@@ -183,8 +183,6 @@ struct ByteWriter {
         self.count = count
     }
 
-    // Inlined: a call for each byte would cost more than the store.
-    @inline(__always)
     mutating func write(_ byte: UInt8) {
         memory[count] = byte
         count += 1

@@ -13,14 +13,13 @@ public struct QueryItems: Hashable, Sendable {
         public var value: String?
 
         /// Creates an item of `name` and `value`, neither percent-encoded.
-        @inlinable
         public init(name: String, value: String?) {
             self.name = name
             self.value = value
         }
     }
 
-    @usableFromInline var items: [Item]
+    var items: [Item]
 
     /// Creates a query with `items` in their order.
     public init(_ items: some Sequence<Item>) {
@@ -45,7 +44,6 @@ public struct QueryItems: Hashable, Sendable {
     }
 
     /// Appends one item for each of `texts`.
-    @usableFromInline
     mutating func add(name: String, texts: [String]) {
         items.append(contentsOf: texts.map { Item(name: name, value: $0) })
     }
@@ -139,7 +137,6 @@ extension QueryItems.Item {
 
 extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
     /// Creates a query with the pairs in their order; those with nil values are sent as bare names.
-    @inlinable
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         items = []
         items.reserveCapacity(elements.count)
@@ -221,7 +218,7 @@ extension QueryItems {
 
 extension QueryValue {
     /// One item with ``queryText``.
-    @inlinable public var queryContent: QueryItems.Content { .text(queryText) }
+    public var queryContent: QueryItems.Content { .text(queryText) }
 }
 
 extension Array: QueryValue where Element: QueryValue {
@@ -249,7 +246,7 @@ extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
 
 extension QueryValue where Self: LosslessStringConvertible {
     /// The value as Swift prints it.
-    @inlinable public var queryText: String { description }
+    public var queryText: String { description }
 }
 
 extension String: QueryValue {}

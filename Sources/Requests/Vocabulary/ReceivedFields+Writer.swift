@@ -1,29 +1,26 @@
 extension ReceivedFields {
     /// The fields of a section while it is read.
     ///
-    /// A writer cannot be copied, and no other value refers to its memory, so no append checks that. Appending is
-    /// inlined where a head is read: the check and a call for each field took a tenth of the reader's instructions.
-    @usableFromInline
+    /// A writer cannot be copied, and no other value refers to its memory, so no append checks that.
     package struct Writer: ~Copyable {
         /// The memory, whose counts are updated by ``storeCounts()``; nil before the first field.
-        @usableFromInline var memory: Memory?
-        @usableFromInline var capacity = 0
+        var memory: Memory?
+        var capacity = 0
         /// The number of fields.
-        @usableFromInline package private(set) var count = 0
+        package private(set) var count = 0
         /// The number of bytes of text.
-        @usableFromInline var text = 0
+        var text = 0
         /// The distance from a position in the received bytes to that of the same byte in the text.
-        @usableFromInline var distance: Int
+        var distance: Int
     }
 }
 
 extension ReceivedFields.Writer {
-    @usableFromInline typealias Location = ReceivedFields.Location
+    typealias Location = ReceivedFields.Location
 
     /// Creates a writer that takes over `fields`, which becomes nil; if it is nil already, the writer begins a section.
     ///
     /// The next text begins at position `start` of the received bytes.
-    @inlinable @inline(__always)  // nearly always there are no fields yet, which needs no call
     package init(taking fields: inout ReceivedFields?, from start: Int) {
         memory = fields?.memory
         distance = 0 &- start
@@ -32,7 +29,6 @@ extension ReceivedFields.Writer {
     }
 
     /// Reads the counts from the memory, and copies the memory if another value refers to it.
-    @usableFromInline
     mutating func takeMemory() {
         guard let counts = memory?.withUnsafeMutablePointerToHeader({ $0.pointee }) else { return }
         if !isKnownUniquelyReferenced(&memory) {
@@ -43,14 +39,12 @@ extension ReceivedFields.Writer {
     }
 
     /// Returns the fields, or nil if there are none.
-    @inlinable
     package consuming func finish() -> ReceivedFields? {
         storeCounts()
         return memory.map { ReceivedFields($0) }
     }
 
     /// Stores the counts in the memory.
-    @inlinable
     func storeCounts() {
         memory?.withUnsafeMutablePointerToHeader {
             $0.pointee.fields = count
@@ -70,7 +64,6 @@ extension ReceivedFields.Writer {
     ///   - value: The range of the value, after the name.
     ///   - isASCII: Whether the value is known to be ASCII.
     /// - Returns: False, without appending, if the section would be larger than 2 GiB or the ranges are invalid.
-    @inlinable @inline(__always)
     package mutating func append(name: Range<Int>, value: Range<Int>, isASCII: Bool) -> Bool {
         let stride = MemoryLayout<Location>.stride
         guard name.lowerBound >= text &- distance, name.upperBound <= value.lowerBound,
@@ -157,13 +150,11 @@ extension ReceivedFields.Writer {
     }
 
     /// Ensures that the memory has a capacity of `needed` bytes; returns false if they are more than 2 GiB.
-    @inlinable @inline(__always)
     mutating func ensureCapacity(_ needed: Int) -> Bool {
         needed <= capacity || grow(to: needed)
     }
 
     /// Moves the fields to memory of twice `needed` bytes, but at most 2 GiB; returns false if `needed` is more.
-    @usableFromInline @inline(never)
     mutating func grow(to needed: Int) -> Bool {
         guard needed <= Int32.max else { return false }
         storeCounts()

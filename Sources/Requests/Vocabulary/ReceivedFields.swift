@@ -1,26 +1,23 @@
 /// The fields of a section as they were received: their bytes in one buffer, from which a field is created on access.
 ///
 /// Most fields of a response are never read, so one allocation is sufficient for a head (decision 0015).
-@usableFromInline
 package struct ReceivedFields: @unchecked Sendable {  // the memory is written only while one value refers to it
     /// The capacity of the memory, and the number of fields and of bytes of text in it.
-    @usableFromInline
     package struct Counts {
-        @usableFromInline let capacity: Int
-        @usableFromInline var fields = 0
-        @usableFromInline var text = 0
+        let capacity: Int
+        var fields = 0
+        var text = 0
     }
 
     /// The location of a field's name and value in the text.
-    @usableFromInline
     package struct Location {
-        @usableFromInline let start: UInt32
-        @usableFromInline let nameCount: UInt32
-        @usableFromInline let valueStart: UInt32
-        @usableFromInline var valueCount: UInt32
-        @usableFromInline var isASCII: Bool
+        let start: UInt32
+        let nameCount: UInt32
+        let valueStart: UInt32
+        var valueCount: UInt32
+        var isASCII: Bool
 
-        @inlinable init(start: UInt32, nameCount: UInt32, valueStart: UInt32, valueCount: UInt32, isASCII: Bool) {
+        init(start: UInt32, nameCount: UInt32, valueStart: UInt32, valueCount: UInt32, isASCII: Bool) {
             self.start = start
             self.nameCount = nameCount
             self.valueStart = valueStart
@@ -30,11 +27,11 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
     }
 
     /// The text from the beginning, and the locations backwards from the end.
-    @usableFromInline package typealias Memory = ManagedBuffer<Counts, UInt8>
+    package typealias Memory = ManagedBuffer<Counts, UInt8>
 
-    @usableFromInline var memory: Memory
+    var memory: Memory
 
-    @inlinable init(_ memory: Memory) {
+    init(_ memory: Memory) {
         self.memory = memory
     }
 

@@ -24,12 +24,10 @@ public struct RequestPath: Sendable {
     public var template: String { shape.text }
 
     /// Creates a path from text known only at run time, which is trusted like a literal.
-    @inlinable
     public init(_ text: some StringProtocol) {
         self.init(trusted: String(text))
     }
 
-    @usableFromInline
     init(trusted text: String) {
         let encoded = PercentEncoding.path.encodeKeepingEscapes(text)
         let isChanged = encoded.utf8.count != text.utf8.count
@@ -115,7 +113,6 @@ public struct RequestPath: Sendable {
     ///
     /// Text that was passed on unchanged is `original` again. A prefix added before the text is kept, in the template
     /// too. A reference cannot be changed as text, because only the text of a path can have a prefix.
-    @usableFromInline
     mutating func restore(_ original: RequestPath) {
         // Nearly every request returns here.
         if !isReference, !original.isReference, encoded.hasSameBytes(as: original.encoded) {
@@ -179,20 +176,17 @@ extension RequestPath: ExpressibleByStringInterpolation {
         }
 
         /// Appends `value` as part of one segment, percent-encoded.
-        @inlinable
         public mutating func appendInterpolation(_ value: some PathValue) {
             append(value: value.pathText)
         }
 
         /// Appends the raw value of `value` as part of one segment, percent-encoded.
-        @inlinable
         public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
         where Value.RawValue: PathValue {
             append(value: value.rawValue.pathText)
         }
 
         /// Appends a `PathValue` that also has a raw value; its ``PathValue/pathText`` is used.
-        @inlinable
         public mutating func appendInterpolation<Value: RawRepresentable & PathValue>(_ value: Value)
         where Value.RawValue: PathValue {
             append(value: value.pathText)
@@ -219,7 +213,6 @@ extension RequestPath: ExpressibleByStringInterpolation {
             writer.write(raw: String(text))
         }
 
-        @usableFromInline
         mutating func append(value text: String) {
             writer.write(value: text)
         }

@@ -207,7 +207,6 @@ extension TargetURI {
     ///   - items: The items to append to the query.
     ///   - query: Text to append to the query after `items`, percent-encoded.
     /// - Returns: The target.
-    @inline(__always)  // nearly every request returns from the first branch
     func appending(path added: String, items: QueryItems = .empty, query: String? = nil) -> TargetURI {
         // Below the root of a host, the path is the request target unchanged (decision 0015).
         if parts.isRoot, items.isEmptyText, query?.isEmpty != false, added.utf8.first == UInt8(ascii: "/") {

@@ -17,7 +17,7 @@ package enum Token {
 
     /// Returns whether `text` is a token.
     static func isToken(_ text: String) -> Bool {
-        isToken(text.utf8)
+        text.utf8.withContiguousStorageIfAvailable { isToken($0) } ?? isToken(text.utf8)
     }
 
     /// Returns whether every byte of `text` is allowed in a field value.

@@ -20,12 +20,10 @@ enum CacheChecksum {
         return mixed(mixed(mixed(mixed(a, b), c), d), UInt64(bytes.count))
     }
 
-    @inline(__always)
     private static func word(_ bytes: UnsafeRawBufferPointer, _ position: Int) -> UInt64 {
         UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 
-    @inline(__always)
     private static func mixed(_ sum: UInt64, _ word: UInt64) -> UInt64 {
         let product = (sum ^ word) &* 0xFF51_AFD7_ED55_8CCD
         return product ^ (product >> 32)

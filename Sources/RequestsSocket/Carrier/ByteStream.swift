@@ -52,7 +52,6 @@ extension ByteStream {
         }
     }
 
-    @inline(never)  // otherwise reads without TLS reserve the variables that only TLS needs
     private mutating func read(
         from secured: TLSStream, into buffer: UnsafeMutableRawBufferPointer
     ) throws(StreamError) -> TransferResult {
@@ -88,7 +87,6 @@ extension ByteStream {
         }
     }
 
-    @inline(never)  // otherwise writes without TLS reserve the variables that only TLS needs
     private mutating func write(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to secured: TLSStream
     ) throws(StreamError) -> TransferResult {

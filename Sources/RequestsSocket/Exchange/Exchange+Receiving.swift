@@ -74,7 +74,6 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Chooses the delivery of a body that did not arrive whole with the head, or is not collected.
-    @inline(never)  // keeps the copy of the head out of the path of small responses
     private mutating func chooseDelivery() throws(RequestError) {
         guard let head = transfer.head else { return }
         let request = outgoing.request
@@ -120,13 +119,11 @@ extension Exchange where C: ~Copyable {
     /// Completes the exchange after both directions have ended.
     ///
     /// - Throws: The failure of the carrier, if the server expected the remainder of the request; an error of the file.
-    @inline(__always)  // a call would copy the exchange
     mutating func complete() throws(RequestError) {
         if case .stopped = state.upload { try checkEarlyEnd() }
         if download != nil { try finishDownload() }
     }
 
-    @inline(never)  // rare
     private mutating func checkEarlyEnd() throws(RequestError) {
         // A success is an error if the server did not receive the whole body, unless it announced the end of the
         // connection.
@@ -137,7 +134,6 @@ extension Exchange where C: ~Copyable {
         }
     }
 
-    @inline(never)  // rare
     private mutating func finishDownload() throws(RequestError) {
         try download.take()?.finish()
         if case .file(let path) = outgoing.request.delivery { body = .file(path: path) }

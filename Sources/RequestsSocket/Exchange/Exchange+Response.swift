@@ -8,13 +8,11 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Returns the response; its body is empty if ``isStreaming``.
-    @inline(__always)  // a call would copy the exchange, 1.4 KB
     package func response() -> RawResponse {
         named(RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements))
     }
 
     /// Returns the response of a complete exchange, whose parts are moved out of it (decision 0052).
-    @inline(__always)  // a call would copy the exchange
     package mutating func takeResponse() -> RawResponse {
         if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
         // Swapped, because an assignment would copy them.
@@ -42,7 +40,6 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Whether the response has ended, and the carrier can carry another request.
-    @inline(__always)  // a call would copy the exchange
     package var isCarrierReusable: Bool {
         transfer.isAtEnd && transfer.carrier.persists && state.hasSentRequest && !hasRespondedFirst
             && transfer.carrier.unread == 0

@@ -67,7 +67,6 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Makes `piece` the next one of a produced body; nil ends the body.
-    @inline(never)  // a call would copy the exchange, 1.4 KB
     package mutating func offer(_ piece: Data?) throws(RequestError) {
         do throws(RequestError) {
             try unsent.receive(piece)

@@ -212,7 +212,6 @@ extension Exchange where C: ~Copyable {
     /// Records that no event came: the wait that had to end at `limit`, in `phase`, ended with `error`.
     ///
     /// - Throws: The error of the exchange, unless it continues.
-    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     package mutating func fail(
         _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
     ) throws(RequestError) {
@@ -227,7 +226,6 @@ extension Exchange where C: ~Copyable {
     /// Records that the exchange, or what provides its needs, failed with `error`.
     ///
     /// - Throws: The error of the exchange, unless it continues.
-    @inline(never)  // as above
     package mutating func fail(_ error: RequestError) throws(RequestError) {
         switch (state.upload, state.response) {
         case (.lost, _): throw lost?.error(after: error) ?? error

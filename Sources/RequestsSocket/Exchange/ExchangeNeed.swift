@@ -20,6 +20,6 @@ package enum ExchangeNeed: Equatable, Sendable {
     /// Returns this need, ending at `limit` at the latest.
     func ending(by limit: Deadline) -> ExchangeNeed {
         guard case .event(let wanted, let until, let phase) = self else { return self }
-        return .event(wanted, until: until.orEarlier(limit), in: phase)
+        return .event(wanted, until: min(until, limit), in: phase)
     }
 }

@@ -25,7 +25,6 @@ struct SocketBodySource: PulledSource, ~Copyable {
 
 extension UniqueBox<SocketExchange> {
     /// Returns the response of an exchange that has nothing more to do; a streamed body keeps the exchange.
-    @inline(never)
     consuming func response() -> RawResponse {
         var box = self
         guard box.value.exchange.isStreaming else { return box.value.exchange.takeResponse() }

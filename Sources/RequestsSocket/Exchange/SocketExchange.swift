@@ -82,13 +82,11 @@ extension ConnectionPool {
 
 extension UniqueBox<PlannedExchange> {
     /// Returns the acquisition of a connection.
-    @inline(never)  // as the steps below
     func acquisition() -> UniqueBox<SocketAcquisition> {
         UniqueBox<SocketAcquisition>(value.acquisition())
     }
 
     /// Returns the exchange on `connection`.
-    @inline(never)  // as the steps below
     consuming func exchange(on connection: Connection) -> UniqueBox<SocketExchange> {
         UniqueBox<SocketExchange>(take().exchange(on: connection))
     }
@@ -118,11 +116,8 @@ struct SocketExchange: ~Copyable, Sendable {
 
 // MARK: Steps
 
-// None of them is inlined into the function that suspends, whose frame would hold their variables while it waits
-// (decision 0012).
 extension SocketExchange {
     /// Continues as far as possible, and returns what the exchange needs next; nil when it has nothing more to do.
-    @inline(never)
     mutating func advance() throws(RequestError) -> ExchangeNeed? {
         defer { recordPeer() }
         try offerPiece()
@@ -133,7 +128,6 @@ extension SocketExchange {
     }
 
     /// Records that the expected event did not occur; see ``Exchange/fail(_:until:in:)``.
-    @inline(never)
     mutating func fail(
         _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
     ) throws(RequestError) {
@@ -142,7 +136,6 @@ extension SocketExchange {
     }
 
     /// Records that a need of the exchange could not be met; see ``Exchange/fail(_:)-(RequestError)``.
-    @inline(never)
     mutating func fail(_ error: RequestError) throws(RequestError) {
         defer { recordPeer() }
         try exchange.fail(error)
@@ -168,14 +161,12 @@ extension SocketExchange {
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.
-    @inline(never)
     mutating func beginWait(until limit: Deadline) -> Deadline {
         exchange.pause()
-        return exchange.outgoing.timeLimits.total.orEarlier(limit)
+        return min(exchange.outgoing.timeLimits.total, limit)
     }
 
     /// Checks the limits of the call, between two parts of much work.
-    @inline(never)
     mutating func checkTurn() throws(RequestError) {
         exchange.pause()
         do throws(RequestError) {
@@ -186,7 +177,6 @@ extension SocketExchange {
     }
 
     /// Returns a new connection in the slot of the one that was lost, with a connect limit that begins again.
-    @inline(never)
     func newConnection() throws(RequestError) -> UniqueBox<NewSocketConnection> {
         let timeLimits = exchange.outgoing.timeLimits.renewingConnecting()
         let connector = try place.pool.connector(timeLimits)
@@ -194,7 +184,6 @@ extension SocketExchange {
     }
 
     /// Begins the second transmission.
-    @inline(never)
     mutating func restart(on connection: Connection) {
         feed = nil
         place.pool.recordUse(of: connection)
@@ -204,7 +193,6 @@ extension SocketExchange {
     }
 
     /// Begins to produce the next piece of the body; when it is there, it ends the wait of the exchange.
-    @inline(never)
     mutating func beginProducing() throws(RequestError) {
         guard case .stream(_, let make) = exchange.outgoing.payload else { return }
         let channel = connection.channel

@@ -6,7 +6,6 @@ extension RequestExecutor {
     /// completes, but it occupies the thread of the task. See <doc:CallingFromSynchronousCode>.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<R: RequestConvertible>(_ request: R) throws(RequestError) -> R.Resource {
         try request.blockingValue(from: self)
@@ -18,7 +17,6 @@ extension RequestExecutor {
     /// limits and cancellation, such as middleware that waits for the main actor on the main thread.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func responseAndWait<R: RequestConvertible>(
         for request: R
@@ -45,7 +43,6 @@ extension Client {
     /// Performs `endpoint`, blocks the calling thread until the call ends, and returns the decoded value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<E: Endpoint>(_ endpoint: E) throws(RequestError) -> E.Resource where E.API == API {
         try endpoint.identifiedRequest(from: api).blockingValue(from: executor)
@@ -54,7 +51,6 @@ extension Client {
     /// Performs `call`, blocks the calling thread until the call ends, and returns the decoded value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> Resource {
         try call.request(from: api).blockingValue(from: executor)
@@ -64,7 +60,6 @@ extension Client {
     /// decoded value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(
         _ make: (API) -> Request<API, Resource>
@@ -77,7 +72,6 @@ extension Client {
     /// Performs `endpoint`, blocks the calling thread until the call ends, and returns the value with its response.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func responseAndWait<E: Endpoint>(
         for endpoint: E
@@ -88,7 +82,6 @@ extension Client {
     /// Performs `call`, blocks the calling thread until the call ends, and returns the value with its response.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func responseAndWait<Resource>(
         for call: Call<API, Resource>
@@ -100,7 +93,6 @@ extension Client {
     /// with its response.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
-    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func responseAndWait<Resource>(
         for make: (API) -> Request<API, Resource>
@@ -112,7 +104,6 @@ extension Client {
 // MARK: Waiting
 
 extension RequestConvertible {
-    @inlinable
     func blockingResponse(from executor: any RequestExecutor) throws(RequestError) -> TypedResponse<Resource> {
         let request = try prepared()
         return try request.blocking(within: request.timeOfCall) { () async throws(RequestError) in
@@ -120,7 +111,6 @@ extension RequestConvertible {
         }
     }
 
-    @inlinable
     func blockingValue(from executor: any RequestExecutor) throws(RequestError) -> Resource {
         let request = try prepared()
         return try request.blocking(within: request.timeOfCall) { () async throws(RequestError) in
@@ -133,7 +123,7 @@ extension PreparedRequest {
     var timeLeft: Duration? { limit == .distantFuture ? nil : limit.remaining }
 
     /// The time that a call has until its deadline or total limit; nil without either.
-    @usableFromInline var timeOfCall: Duration? {
+    var timeOfCall: Duration? {
         let (left, total) = (timeLeft, timeouts.total)
         return left.map { min($0, total ?? $0) } ?? total
     }
@@ -142,7 +132,6 @@ extension PreparedRequest {
     ///
     /// - Throws: The error of `operation`, or ``RequestError/Reason/timedOut(_:)`` when it is still running 3 s after
     ///   `limit`.
-    @usableFromInline
     func blocking<Value>(
         within limit: Duration?, _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
     ) throws(RequestError) -> Value {
