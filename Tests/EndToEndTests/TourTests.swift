@@ -1,17 +1,24 @@
 import Foundation
 import RequestsMock
+import RequestsSocket
 import RequestsTestServer
 import Testing
 
 @Suite("The tour", .timeLimit(.minutes(10)))
 struct TourTests {
-    /// Runs the executable of the tour, and returns its status and its combined standard output and standard error.
-    static func run(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> (Int32, String) {
+    /// Returns a process of the executable of the tour, which has not been started.
+    private static func process(_ arguments: [String]) -> Process {
         let process = Process()
-        let pipe = Pipe()
         process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
             .deletingLastPathComponent().appending(path: "requests-tour")
         process.arguments = arguments
+        return process
+    }
+
+    /// Runs the executable of the tour, and returns its status and its combined standard output and standard error.
+    static func run(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> (Int32, String) {
+        let process = process(arguments)
+        let pipe = Pipe()
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = pipe
         process.standardError = pipe
@@ -61,6 +68,29 @@ struct TourTests {
         }
     }
 
+    @Test("the tour serves its API until it is ended")
+    func serve() async throws {
+        let process = Self.process(["serve", "0"])
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        defer { process.terminate() }
+        // It writes one line, and then serves.
+        let line = String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+        let match = try #require(line.firstMatch(of: /^serving (http:\/\/127\.0\.0\.1:\d+),/))
+        let api = AnonymousRequestProvider(baseURL: try #require(URL(string: String(match.1))))
+        #expect(try await SocketExecutor().perform(api.get(.text, from: "/motto")) == "Ad astra per aspera")
+    }
+
+    @Test("a port that is in use is reported, and the exit status is 1")
+    func portInUse() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let port = try #require(server.port)
+            let (status, output) = try Self.run(["serve", "\(port)"])
+            #expect(status == 1 && output.contains("could not listen at 127.0.0.1:\(port): "))
+        }
+    }
+
     @Test("an unsupported URL is reported, and the exit status is 1")
     func unsupported() throws {
         let (status, output) = try Self.run(["ftp://127.0.0.1/"])
@@ -81,7 +111,7 @@ struct TourTests {
 
     @Test(
         "help and invalid arguments print the usage, and the exit status is 2",
-        arguments: [["--help"], ["--executor", "pigeon", "http://x"]])
+        arguments: [["--help"], ["--executor", "pigeon", "http://x"], ["serve", "70000"]])
     func usage(arguments: [String]) throws {
         let (status, output) = try Self.run(arguments)
         #expect(status == 2)
