@@ -120,10 +120,9 @@ func outcome<Value>(
 
 extension PreparedRequest {
     /// Whether the server requires a length and the length of the body is unknown.
-    var mustBeMeasured: Bool { hasBody && needsMeasurement }
-
-    // Not inlined, because each function that contains this code looks up the layout of the options at run time.
-    private var needsMeasurement: Bool { body.knownLength == nil && options.requiresContentLength == true }
+    var mustBeMeasured: Bool {
+        hasBody && body.knownLength == nil && options.requiresContentLength == true
+    }
 
     mutating func collectBodyIfNeeded() async throws(RequestError) {
         guard mustBeMeasured else { return }
