@@ -1,6 +1,7 @@
 import Foundation
 import RequestsMock
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("Programs that use the library", .timeLimit(.minutes(10)))
@@ -21,7 +22,7 @@ struct FixtureTests {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
-    @Test("a command-line tool performs a blocking call on its main thread (HT-2, C29)")
+    @Test("a command-line tool performs a blocking call on its main thread", .rows("HT-2", "C29"))
     func blockingOnly() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hello"))) { server in
             let (status, output) = try run("requests-blocking-only", server.baseURL.absoluteString)
@@ -65,7 +66,7 @@ struct FixtureTests {
         #expect(output == expected.joined(separator: "\n") + "\n")
     }
 
-    @Test("an app on the main actor encodes and decodes off it, awaited or with a completion handler (PM-15)")
+    @Test("an app on the main actor encodes and decodes off it, awaited or with a completion handler", .rows("PM-15"))
     func mainActorApp() async throws {
         let echo = MockExecutor { request in
             guard case .bytes(let body) = request.body else { return .status(400) }

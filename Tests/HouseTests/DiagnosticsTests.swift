@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The compiler's errors for frequent mistakes (Tests/Fixtures/Mistakes).
@@ -26,7 +27,7 @@ struct DiagnosticsTests {
     }
 
     @Test(
-        "each mistake has one error, whose sentence says what to write (HT-2)",
+        "each mistake has one error, whose sentence says what to write", .rows("HT-2"),
         .enabled(if: hasModules, "the modules of the package are not beside the tests"), arguments: files)
     func mistakes(file: String) throws {
         let path = Repository.here.root.appending(path: file).path

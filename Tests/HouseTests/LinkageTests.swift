@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Linkage")
@@ -17,7 +18,7 @@ struct LinkageTests {
     }
 
     @Test(
-        "where libssl is missing, https is an error that names the package, before anything is sent (S-52)",
+        "where libssl is missing, https is an error that names the package, before anything is sent", .rows("S-52"),
         .enabled(if: MissingLibssl.isPossible, "the system permits no mounts"))
     func withoutLibssl() throws {
         let program = Repository.products.appending(path: "requests-socket-only").path

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Protocol text is read and written as bytes (Docs/Decisions/0023-protocol-text-is-bytes.md).
@@ -49,14 +50,16 @@ struct ProtocolTextTests {
         return (files.flatMap(\.findings), files.flatMap { $0.synthesizedEquality(besides: compared) })
     }
 
-    @Test("no file that reads or writes protocol text works on characters or compares strings canonically (R-1, R-8)")
+    @Test(
+        "no file that reads or writes protocol text works on characters or compares strings canonically",
+        .rows("R-1", "R-8"))
     func operations() throws {
         for finding in try Self.findings.get().operations {
             #expect(Self.exceptions.contains { $0.covers(finding) }, "\(finding)")
         }
     }
 
-    @Test("types that contain protocol text compare it byte for byte (R-1)")
+    @Test("types that contain protocol text compare it byte for byte", .rows("R-1"))
     func equality() throws {
         for finding in try Self.findings.get().equality {
             #expect(Self.exceptions.contains { $0.covers(finding) }, "\(finding)")

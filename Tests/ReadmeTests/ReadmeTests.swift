@@ -2,6 +2,7 @@ import Dispatch
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 enum Library: RequestProviding {
@@ -31,13 +32,14 @@ enum Books: Endpoint {
 
 @Suite("The README")
 struct ReadmeTests {
-    @Test("the in-memory test passes (RQ-1, RQ-9)")
+    @Test("the in-memory test passes", .rows("RQ-1", "RQ-9"))
     func inMemory() async throws {
         try await books()
         try await routes()
     }
 
-    @Test("the middleware signs the requests of a call until a redirect leads to another origin (HT-22, R-27)")
+    @Test(
+        "the middleware signs the requests of a call until a redirect leads to another origin", .rows("HT-22", "R-27"))
     func middleware() async throws {
         let locations = ["/api/books/1": "/b", "/b": "http://other.example/c", "/c": "http://127.0.0.1:8080/d"]
         let mock = MockExecutor { request in locations[request.target.path].map { .redirect(307, to: $0) } ?? .ok() }
@@ -47,7 +49,7 @@ struct ReadmeTests {
         #expect(tokens == ["Bearer secret", "Bearer secret", nil, nil])
     }
 
-    @Test("the calls from synchronous code complete (C29, C20)")
+    @Test("the calls from synchronous code complete", .rows("C29", "C20"))
     func synchronous() async throws {
         let mock = MockExecutor { request in try .json(Book(title: "Emma", year: 1815)) }
         let queue = DispatchQueue(label: "readme")
@@ -56,7 +58,7 @@ struct ReadmeTests {
         #expect(mock.recordedRequests.count == 2)
     }
 
-    @Test("the error handling handles a 404 (PM-69)")
+    @Test("the error handling handles a 404", .rows("PM-69"))
     func errors() async throws {
         let mock = MockExecutor(.status(404, "no such book"))
         let library = Client(Library.local, executor: mock)

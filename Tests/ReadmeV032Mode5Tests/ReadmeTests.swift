@@ -1,4 +1,5 @@
 import RequestsURLSession
+import TestSupport
 import Testing
 
 /// Returns the same response to every request.
@@ -33,7 +34,7 @@ struct ReadmeTests {
     let api = ExampleAPI.development
     let user = User()
 
-    @Test("a GET request keeps the trailing slash of its path (RQ-8, RQ-9, RQ-36)")
+    @Test("a GET request keeps the trailing slash of its path", .rows("RQ-8", "RQ-9", "RQ-36"))
     func get() throws {
         let getUserRequest = api.get(.json(encoded: User.self), from: "/user/1/")
         let request = try getUserRequest.toURLRequest()
@@ -44,7 +45,7 @@ struct ReadmeTests {
         #expect(live.url?.absoluteString == "https://live.example.com/api/user/1")
     }
 
-    @Test("a POST request contains its value as JSON, and its content type (RQ-8, RQ-23)")
+    @Test("a POST request contains its value as JSON, and its content type", .rows("RQ-8", "RQ-23"))
     func post() throws {
         let createUserRequest = api.post(.json(encoded: user), to: "/user/")
         let request = try createUserRequest.toURLRequest()
@@ -54,7 +55,7 @@ struct ReadmeTests {
         #expect(request.allHTTPHeaderFields == ["Content-Type": "application/json"])
     }
 
-    @Test("a bearer token is added (RQ-15, RQ-24)")
+    @Test("a bearer token is added", .rows("RQ-15", "RQ-24"))
     func authenticated() throws {
         let authToken = "DEADBEEF-DEADBEEF-DEADBEEF"
         let updateUserRequest = api.patch("/user/1", with: .json(encoded: user))
@@ -64,7 +65,8 @@ struct ReadmeTests {
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Bearer \(authToken)")
     }
 
-    @Test("the calls of URLSession.perform complete as written (RQ-28, RQ-32, C31)", .timeLimit(.minutes(10)))
+    @Test(
+        "the calls of URLSession.perform complete as written", .rows("RQ-28", "RQ-32", "C31"), .timeLimit(.minutes(10)))
     func calls() async {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [Server.self]
@@ -78,7 +80,7 @@ struct ReadmeTests {
         #expect(outcomes == ["200 user 7", "created", "updated"])
     }
 
-    @Test("a header is replaced as a whole (RQ-13)")
+    @Test("a header is replaced as a whole", .rows("RQ-13"))
     func header() throws {
         let getBioRequest = api.get(.text, from: "/user/1/bio")
             .with(header: [
@@ -92,7 +94,7 @@ struct ReadmeTests {
             ])
     }
 
-    @Test("query items keep their order (RQ-14, RQ-34, T-10)")
+    @Test("query items keep their order", .rows("RQ-14", "RQ-34", "T-10"))
     func query() throws {
         let searchRequest = api.get(.text, from: "/users/search")
             .with(query: [
@@ -103,7 +105,7 @@ struct ReadmeTests {
         #expect(url?.absoluteString == "https://dev.example.com/api/users/search?query=alex&limit=30")
     }
 
-    @Test("a field that a provider adds to its base request is sent with every method (RQ-10, T-19)")
+    @Test("a field that a provider adds to its base request is sent with every method", .rows("RQ-10", "T-19"))
     func baseRequest() throws {
         let api = ExternalAPI()
         let body = BodyProvider.text("x")
@@ -117,7 +119,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("a text decoder of the app decodes, and its error names the encoding (RQ-25, RQ-26, T-14)")
+    @Test("a text decoder of the app decodes, and its error names the encoding", .rows("RQ-25", "RQ-26", "T-14"))
     func textDecoder() async throws {
         let getBookRequest = api.get(.text(encoding: .ascii), from: "/book/1/contents")
         let text = try await FixedResponse(body: [0x61]).perform(getBookRequest)
@@ -132,7 +134,7 @@ struct ReadmeTests {
         #expect(try await FixedResponse(body: [0xC3, 0xA9]).perform(getOtherBookRequest) == "é")
     }
 
-    @Test("providers of the app set the credentials and the body (RQ-18, RQ-23, RQ-24, RQ-26)")
+    @Test("providers of the app set the credentials and the body", .rows("RQ-18", "RQ-23", "RQ-24", "RQ-26"))
     func ownProviders() throws {
         let request = try api.post(.text("é"), to: "/notes").authenticated(with: .custom("t")).toURLRequest()
         #expect(request.httpBody == Data([0xC3, 0xA9]))
@@ -142,7 +144,7 @@ struct ReadmeTests {
             ])
     }
 
-    @Test("a request can be a type that contains its resource (RQ-2, RQ-3, RQ-35)")
+    @Test("a request can be a type that contains its resource", .rows("RQ-2", "RQ-3", "RQ-35"))
     func typePerRequest() async throws {
         let request = try GetBook(identifier: 7).toURLRequest()
         #expect(request.url?.absoluteString == "https://dev.example.com/api/book/7")
@@ -154,7 +156,8 @@ struct ReadmeTests {
         try await FixedResponse(body: []).perform(DeleteBook(identifier: 7))
     }
 
-    @Test("a request type with the property types of 0.3.2 keeps its endpoint, query and timeout (RQ-2, RQ-35)")
+    @Test(
+        "a request type with the property types of 0.3.2 keeps its endpoint, query and timeout", .rows("RQ-2", "RQ-35"))
     func oldPropertyTypes() async throws {
         let request = try SearchBooks(text: "a b").toURLRequest()
         #expect(request.url?.absoluteString == "https://dev.example.com/api/books/search?query=a%20b")

@@ -90,7 +90,9 @@ private actor ThreadRecord {
 struct BlockingCallTests {
     private let text: @Sendable (AnonymousRequestProvider) -> Texts = { $0.get(.text, from: "/x") }
 
-    @Test("every blocking method returns a value on a plain thread (HT-1, HT-4, C29)", arguments: Peer.allCases)
+    @Test(
+        "every blocking method returns a value on a plain thread", .rows("HT-1", "HT-4", "C29"),
+        arguments: Peer.allCases)
     func forms(peer: Peer) async throws {
         try await peer.run(serving: MockExecutor(.ok("hi"))) { client, _ in
             let texts = await onThread { [text] in
@@ -116,7 +118,7 @@ struct BlockingCallTests {
     }
 
     @Test(
-        "a stream that is returned in place is read, whether its status is accepted or not (HT-5)",
+        "a stream that is returned in place is read, whether its status is accepted or not", .rows("HT-5"),
         arguments: [200, 500] as [HTTPStatus])
     func streamedInPlace(status: HTTPStatus) async throws {
         let api = AnonymousRequestProvider("http://api.example.com")
@@ -128,7 +130,9 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("a blocking call returns the value with its response, or throws the error (HT-5)", arguments: Peer.allCases)
+    @Test(
+        "a blocking call returns the value with its response, or throws the error", .rows("HT-5"),
+        arguments: Peer.allCases)
     func results(peer: Peer) async throws {
         let mock = MockExecutor(routes: .on(.get, "/x", .ok("hi")), .on(.get, "/y", .status(404, "none")))
         try await peer.run(serving: mock) { client, _ in
@@ -143,7 +147,7 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("one blocking exchange follows no redirect (HT-4)", arguments: Peer.allCases)
+    @Test("one blocking exchange follows no redirect", .rows("HT-4"), arguments: Peer.allCases)
     func exchange(peer: Peer) async throws {
         try await peer.run(serving: MockExecutor(.redirect(to: "/y"))) { client, _ in
             let request = try client.preparedRequest(for: text)
@@ -155,7 +159,7 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("middleware, child tasks and actors run on the calling thread (C29)", arguments: Peer.allCases)
+    @Test("middleware, child tasks and actors run on the calling thread", .rows("C29"), arguments: Peer.allCases)
     func staysOnThread(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .milliseconds(5)))
         try await peer.run(serving: mock) { client, _ in
@@ -182,7 +186,9 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("calls on 16 threads of a pool, or in 16 tasks, complete (HT-1, D-21, C29)", arguments: Peer.allCases)
+    @Test(
+        "calls on 16 threads of a pool, or in 16 tasks, complete", .rows("HT-1", "D-21", "C29"),
+        arguments: Peer.allCases)
     func manyThreads(peer: Peer) async throws {
         // A server must not need the threads of the blocked pool, so only the mock, which sleeps on the calling thread,
         // delays its response.
@@ -204,7 +210,9 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("a task that yields repeatedly does not starve the exchange on its thread (C29)", arguments: Peer.allCases)
+    @Test(
+        "a task that yields repeatedly does not starve the exchange on its thread", .rows("C29"),
+        arguments: Peer.allCases)
     func yielding(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .milliseconds(20)))
         try await peer.run(serving: mock) { client, _ in
@@ -228,7 +236,7 @@ struct BlockingCallTests {
     }
 
     @Test(
-        "a response later than a limit: the error names the limit, and the connection is closed (T-83, HT-1)",
+        "a response later than a limit: the error names the limit, and the connection is closed", .rows("T-83", "HT-1"),
         arguments: [Timeouts(firstByte: .milliseconds(50)), Timeouts(total: .milliseconds(50))])
     func slowServer(timeouts: Timeouts) async throws {
         let behavior = TestServer.Behavior.failing(.stallBeforeHead)
@@ -243,7 +251,7 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("cancelling its task ends a blocking call (HT-6, C29, T-61)", arguments: Peer.allCases)
+    @Test("cancelling its task ends a blocking call", .rows("HT-6", "C29", "T-61"), arguments: Peer.allCases)
     func insideTask(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .endless))
         try await peer.run(serving: mock) { client, _ in
@@ -282,7 +290,7 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("progress is reported while the thread is blocked (HT-6)", arguments: Peer.allCases)
+    @Test("progress is reported while the thread is blocked", .rows("HT-6"), arguments: Peer.allCases)
     func progress(peer: Peer) async throws {
         let mock = MockExecutor(.data(Data(count: 300_000)))
         try await peer.run(serving: mock) { client, _ in
@@ -295,7 +303,7 @@ struct BlockingCallTests {
         }
     }
 
-    @Test("middleware that waits for the blocked main actor results in a timeout error (HT-2)")
+    @Test("middleware that waits for the blocked main actor results in a timeout error", .rows("HT-2"))
     func mainActor() async {
         await #expect(processExitsWith: .success) {
             let error = await MainActor.run {

@@ -9,7 +9,7 @@ private let socket = ExecutorUnderTest.overLoopback { SocketExecutor(configurati
 @Suite("Conformance: callback and blocking calls", .timeLimit(.minutes(10)))
 struct CallFormConformanceTests {
     @Test(
-        "in memory (HT-4, C29)", .notInstrumented("the scenarios also run over sockets"),
+        "in memory", .rows("HT-4", "C29"), .notInstrumented("the scenarios also run over sockets"),
         arguments: Scenario.all(for: memory),
         [ExecutorUnderTest.CallStyle.callback, .blocking])
     func inMemory(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
@@ -17,7 +17,7 @@ struct CallFormConformanceTests {
     }
 
     @Test(
-        "over sockets (HT-4, C29)", arguments: Scenario.all(for: socket),
+        "over sockets", .rows("HT-4", "C29"), arguments: Scenario.all(for: socket),
         [ExecutorUnderTest.CallStyle.callback, .blocking])
     func overSockets(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await socket.using(style).run(scenario)

@@ -4,7 +4,9 @@ import Testing
 
 private let subject = ExecutorUnderTest.inMemory()
 
-@Suite("Conformance: mock (R-72)", .notInstrumented("the scenarios also run over sockets"), .timeLimit(.minutes(10)))
+@Suite(
+    "Conformance: mock", .rows("R-72"), .notInstrumented("the scenarios also run over sockets"),
+    .timeLimit(.minutes(10)))
 struct MockConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
     func scenario(_ scenario: Scenario) async throws {

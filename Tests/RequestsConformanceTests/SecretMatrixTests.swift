@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Secrets and redirects", .notInstrumented("its cases differ only in text"), .timeLimit(.minutes(10)))
 struct SecretMatrixTests {
-    @Test("a redirect never sends a secret to another origin, however it is spelled (T-59, R-27, R-28)")
+    @Test("a redirect never sends a secret to another origin, however it is spelled", .rows("T-59", "R-27", "R-28"))
     func overSockets() async throws {
         let loopback = try #require(SocketAddress(ipLiteral: "127.0.0.1", port: 0))
         var configuration = SocketExecutor.Configuration()
@@ -24,7 +24,7 @@ struct SecretMatrixTests {
         }
     }
 
-    @Test("a proxy keeps its credentials, and zones are compared although they are never sent (R-27, R-28)")
+    @Test("a proxy keeps its credentials, and zones are compared although they are never sent", .rows("R-27", "R-28"))
     func throughProxy() async throws {
         try await withTestServer(serving: SecretMatrix.responder) { server in
             var configuration = SocketExecutor.Configuration()

@@ -53,7 +53,7 @@ extension SocketExecutor.Configuration {
     }
 }
 
-@Suite("Conformance: socket (R-72)", .timeLimit(.minutes(10)))
+@Suite("Conformance: socket", .rows("R-72"), .timeLimit(.minutes(10)))
 struct SocketConformanceTests {
     @Test("over TCP", arguments: Scenario.all(for: loopback))
     func overLoopback(scenario: Scenario) async throws {

@@ -1,5 +1,6 @@
 import RequestsConformance
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// The ways in which a broken socket executor violates a guarantee.
@@ -83,14 +84,14 @@ struct SuiteTests {
         #expect(Set(Scenario.all.map(\.group)) == Set(Scenario.Group.allCases))
     }
 
-    @Test("an executor that violates a guarantee fails the scenario (R-72)", arguments: Violation.allCases)
+    @Test("an executor that violates a guarantee fails the scenario", .rows("R-72"), arguments: Violation.allCases)
     private func catches(kind: Violation) async throws {
         let subject = ExecutorUnderTest.overLoopback { BrokenExecutor(kind: kind) }
         let scenario = try scenario(kind.scenario)
         await #expect(throws: ConformanceFailure.self) { try await subject.run(scenario) }
     }
 
-    @Test("a real deviation is reported, an obsolete one fails, and a fatal one is not tried (R-72)")
+    @Test("a real deviation is reported, an obsolete one fails, and a fatal one is not tried", .rows("R-72"))
     func deviations() async throws {
         let kept = try scenario("a cancelled task sends nothing")
         let broken = try scenario(Violation.resends.scenario)
@@ -106,7 +107,7 @@ struct SuiteTests {
         #expect(try await skipping.run(broken) == .notTried(fatal))
     }
 
-    @Test("a scenario with an occasional deviation passes, or fails in that way (R-72)")
+    @Test("a scenario with an occasional deviation passes, or fails in that way", .rows("R-72"))
     func occasionalDeviations() async throws {
         let kept = try scenario("a cancelled task sends nothing")
         let broken = try scenario(Violation.resends.scenario)
@@ -123,7 +124,7 @@ struct SuiteTests {
         await #expect(throws: ConformanceFailure.self) { try await failing.run(broken) }
     }
 
-    @Test("a deviation does not excuse a different failure (R-72)", arguments: ["", "another failure"])
+    @Test("a deviation does not excuse a different failure", .rows("R-72"), arguments: ["", "another failure"])
     func otherFailures(message: String) async throws {
         let broken = try scenario(Violation.resends.scenario)
         let deviation = ExecutorUnderTest.Deviation(scenario: broken.name, reason: "it resends", failure: message)

@@ -33,7 +33,7 @@ extension RequestBody {
 struct InputStreamTests {
     private let bytes = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
 
-    @Test("a body with a stream factory can be read repeatedly (RQ-22, RQ-23)")
+    @Test("a body with a stream factory can be read repeatedly", .rows("RQ-22", "RQ-23"))
     func factory() async throws {
         let bytes = self.bytes
         let request = api.post(.raw(stream: { InputStream(data: bytes) }, contentType: .png), to: "/")
@@ -44,7 +44,7 @@ struct InputStreamTests {
         #expect(try request.toURLRequest().httpBodyStream?.readAll() == bytes)
     }
 
-    @Test("a body with one stream can be read once; a second read is an error (RQ-22, R-33)")
+    @Test("a body with one stream can be read once; a second read is an error", .rows("RQ-22", "R-33"))
     func oneShot() async throws {
         let body = RequestBody.stream(InputStream(data: bytes))
         #expect(!body.isReplayable)
@@ -78,7 +78,7 @@ struct InputStreamTests {
         }
     }
 
-    @Test("bytes and an empty body are read as streams; an asynchronous body is an error (RQ-22)")
+    @Test("bytes and an empty body are read as streams; an asynchronous body is an error", .rows("RQ-22"))
     func others() throws {
         #expect(try InputStream.reading(.bytes(bytes)).readAll() == bytes)
         #expect(try InputStream.reading(.none).readAll().isEmpty)

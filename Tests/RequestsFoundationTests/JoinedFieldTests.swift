@@ -23,7 +23,7 @@ struct JoinedFieldTests {
         PlantedReader("Location", samples: ["/a,b, /c,  /d", "http://e.com/, ,/x, "], parts: locations),
     ]
 
-    @Test("a mark after any octet belongs to the text that follows (R-75)", arguments: readers)
+    @Test("a mark after any octet belongs to the text that follows", .rows("R-75"), arguments: readers)
     func planting(reader: PlantedReader) {
         #expect(reader.differences == [])
     }
@@ -31,7 +31,7 @@ struct JoinedFieldTests {
     private static func many(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
 
     @Test(
-        "the time to split a joined field is proportional to its length (R-71)",
+        "the time to split a joined field is proportional to its length", .rows("R-71"),
         arguments: ["a=1, ", "a=1,b, ", ",", ", ", " ", "=", ",=", ",a", ", a=\u{301}", "a"])
     func growth(piece: String) async throws {
         for read in [JoinedFields.cookies(of:), Self.locations] {

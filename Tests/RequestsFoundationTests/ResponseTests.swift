@@ -16,7 +16,7 @@ private let api = AnonymousRequestProvider("https://e.com/a")
 
 @Suite("HTTPURLResponse, HTTPCookie and text encodings")
 struct ResponseTests {
-    @Test("a response head converts to HTTPURLResponse and back (L10, L15)")
+    @Test("a response head converts to HTTPURLResponse and back", .rows("L10", "L15"))
     func roundTrip() throws {
         let target = try TargetURI("https://e.com/a?b=c")
         let head = ResponseHead(
@@ -38,7 +38,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "joined Set-Cookie fields are split at the commas between cookies (R-75, RFC 6265 §3)",
+        "joined Set-Cookie fields are split at the commas between cookies (RFC 6265 §3)", .rows("R-75"),
         arguments: [
             ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]), ("a=1,b=2", ["a=1", "b=2"]),
             (
@@ -88,7 +88,7 @@ struct ResponseTests {
         #expect(JoinedFields.trimming(value) == trimmed)
     }
 
-    @Test("a cookie converts to HTTPCookie for the host of a URL and back; without a host to nil (L13)")
+    @Test("a cookie converts to HTTPCookie for the host of a URL and back; without a host to nil", .rows("L13"))
     func cookieConversion() throws {
         let cookie = try Cookie(name: "a", value: "b=c")
         let url = try #require(URL(string: "https://example.com:8443/x?y"))
@@ -109,7 +109,7 @@ struct ResponseTests {
         #expect(Field.cookie([]) == nil)
     }
 
-    @Test("text is decoded in an encoding, and an error names the encoding (RQ-25, T-14)")
+    @Test("text is decoded in an encoding, and an error names the encoding", .rows("RQ-25", "T-14"))
     func text() async throws {
         let request = api.get(.text(encoding: .isoLatin1), from: "")
         #expect(try await FixedResponse(body: Data([0xE9])).perform(request) == "é")
@@ -124,7 +124,7 @@ struct ResponseTests {
         #expect(empty?.reason == .unexpectedNoContent)
     }
 
-    @Test("a decoder can receive an HTTPURLResponse, as in 0.3.2 (RQ-25)")
+    @Test("a decoder can receive an HTTPURLResponse, as in 0.3.2", .rows("RQ-25"))
     func foundationDecoder() async throws {
         let decoder = ResponseDecoder<Int> { response, _ in response.statusCode }
         #expect(try await FixedResponse(status: 201).perform(api.get(decoder, from: "")) == 201)
@@ -139,7 +139,7 @@ struct ErrorTests {
         return try #require(await #expect(throws: RequestError.self) { try await response.perform(request) })
     }
 
-    @Test("the user info contains status, content type, response, body and JSON (PM-69, PM-71)")
+    @Test("the user info contains status, content type, response, body and JSON", .rows("PM-69", "PM-71"))
     func userInfo() async throws {
         let error = try await failure(
             FixedResponse(
@@ -164,7 +164,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("the error of a redirect that is not followed contains its location (PM-69, T-60)")
+    @Test("the error of a redirect that is not followed contains its location", .rows("PM-69", "T-60"))
     func redirect() async throws {
         let error = try await failure(
             FixedResponse(status: 304, header: [Field(name: .location, value: "/y?password=hunter2")]))
@@ -178,7 +178,7 @@ struct ErrorTests {
         #expect(RequestError(.cancelled).httpStatusCode == nil)
     }
 
-    @Test("every reason has a unique error code (PM-71)")
+    @Test("every reason has a unique error code", .rows("PM-71"))
     func codes() {
         let reasons: [RequestError.Reason] = [
             .invalidRequest(.malformedURL), .bodyEncodingFailed, .bodyNotReplayable, .credentialsUnavailable,

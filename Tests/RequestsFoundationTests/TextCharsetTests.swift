@@ -1,5 +1,6 @@
 import RequestsFoundation
 import RequestsMock
+import TestSupport
 import Testing
 
 /// The charsets that `.text` reads because the program links Foundation.
@@ -14,7 +15,7 @@ struct TextCharsetTests {
     }
 
     @Test(
-        "text is decoded in a charset that only Foundation supports (RQ-25)",
+        "text is decoded in a charset that only Foundation supports", .rows("RQ-25"),
         arguments: [
             ([0x80, 0xE9], "windows-1252", "€é"), ([0xB1, 0xE6], "ISO-8859-2", "ąć"),
             ([0xCF, 0xF0], "Windows-1251", "Пр"), ([0x82, 0xA0], "Shift_JIS", "あ"),
@@ -25,7 +26,7 @@ struct TextCharsetTests {
     }
 
     @Test(
-        "ill-formed text in such a charset is an error that names it (RQ-25)",
+        "ill-formed text in such a charset is an error that names it", .rows("RQ-25"),
         arguments: [
             ([0x82], "Shift_JIS"), ([0, 0, 0], "utf-32be"), ([0, 0, 0, 0x61, 0], "utf-32"),
             ([0xFF, 0xFF, 0xFF, 0xFF], "utf-32le"),
@@ -37,7 +38,7 @@ struct TextCharsetTests {
         #expect("\(error as Any)".contains("the body is ill-formed “\(charset)”"), "\(error as Any)")
     }
 
-    @Test("text in a charset that cannot be decoded correctly is an error, not other text (RQ-25)")
+    @Test("text in a charset that cannot be decoded correctly is an error, not other text", .rows("RQ-25"))
     func unsupported() async throws {
         let macintosh = await #expect(throws: RequestError.self) { try await Self.text([0x8A], "macintosh") }
         #expect("\(macintosh as Any)".contains("unsupported charset “macintosh”"), "\(macintosh as Any)")

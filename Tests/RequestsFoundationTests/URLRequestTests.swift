@@ -1,5 +1,6 @@
 import RequestsFoundation
 import Synchronization
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider("https://e.com/api")
@@ -23,7 +24,7 @@ struct URLRequestTests {
         AnonymousRequestProvider(baseURL: try #require(URL(string: text)))
     }
 
-    @Test("the defaults are GET, no fields, no body, 60 s and the protocol cache policy (RQ-3, RQ-4, AF-2)")
+    @Test("the defaults are GET, no fields, no body, 60 s and the protocol cache policy", .rows("RQ-3", "RQ-4", "AF-2"))
     func defaults() throws {
         let request = try api.get(.none, from: "/x").toURLRequest()
         #expect(request.httpMethod == "GET")
@@ -34,20 +35,20 @@ struct URLRequestTests {
     }
 
     @Test(
-        "an empty endpoint results in the base URL, byte for byte (RQ-6, T-8)",
+        "an empty endpoint results in the base URL, byte for byte", .rows("RQ-6", "T-8"),
         arguments: ["https://e.com/api", "https://e.com/api/", "https://e.com", "HTTPS://E.com/a?k=1#f"])
     func baseUnchanged(text: String) throws {
         #expect(try base(text).get(.none, from: "").toURLRequest().url?.absoluteString == text)
     }
 
-    @Test("userinfo in the base URL is removed and sent as Basic credentials (R-8)")
+    @Test("userinfo in the base URL is removed and sent as Basic credentials", .rows("R-8"))
     func userinfo() throws {
         let request = try base("https://user:password@e.com/a").get(.none, from: "").toURLRequest()
         #expect(request.url?.absoluteString == "https://e.com/a")
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Basic dXNlcjpwYXNzd29yZA==")
     }
 
-    @Test("the body is set after the header, and authentication after both (RQ-4, RQ-5, T-5, T-6)")
+    @Test("the body is set after the header, and authentication after both", .rows("RQ-4", "RQ-5", "T-5", "T-6"))
     func precedence() throws {
         let received = Mutex<[String?]>([])
         let request = try api.post(.json(["a": 1]), to: "/x")
@@ -64,7 +65,7 @@ struct URLRequestTests {
             request.allHTTPHeaderFields == ["Content-Type": "application/json", "Authorization": "Bearer Z"])
     }
 
-    @Test("an error of a body provider is rethrown unchanged, and each call runs the provider (RQ-4, T-7)")
+    @Test("an error of a body provider is rethrown unchanged, and each call runs the provider", .rows("RQ-4", "T-7"))
     func providerError() throws {
         let calls = Mutex(0)
         let request = api.post(
@@ -78,14 +79,14 @@ struct URLRequestTests {
         #expect(request.header.isEmpty)
     }
 
-    @Test("a request without a body has no Content-Type (RQ-23, T-4)")
+    @Test("a request without a body has no Content-Type", .rows("RQ-23", "T-4"))
     func noBody() throws {
         let request = try api.get(.none, from: "/x").with(header: [.contentType(.html)]).toURLRequest()
         #expect(request.allHTTPHeaderFields == [:])
     }
 
     @Test(
-        "the error of an invalid URL contains its base URL and endpoint (RQ-4, RQ-32, HT-33)",
+        "the error of an invalid URL contains its base URL and endpoint", .rows("RQ-4", "RQ-32", "HT-33"),
         arguments: [
             ("https://e.com", RequestPath("/a?b"), RequestError.InvalidRequest.queryInPath),
             ("https://e.com", RequestPath("/a#b"), .fragmentInPath),
@@ -111,14 +112,14 @@ struct URLRequestTests {
         #expect(error?.localizedDescription.contains("\(problem)") == true)
     }
 
-    @Test("an invalid field results in a RequestError (RQ-4, R-1)")
+    @Test("an invalid field results in a RequestError", .rows("RQ-4", "R-1"))
     func invalidField() {
         let request = api.get(.none, from: "/x").adding(headerField: Field(name: "X", value: "a\r\nb"))
         let error = #expect(throws: RequestError.self) { try request.toURLRequest() }
         #expect(error?.reason == .invalidRequest(.invalidFieldValue))
     }
 
-    @Test("the error contains no secret of the base URL (R-8)")
+    @Test("the error contains no secret of the base URL", .rows("R-8"))
     func errorWithoutSecrets() throws {
         let provider = try base("https://u:hunter2@e.com/a?token=hunter2")
         let error = try #require(
@@ -131,7 +132,7 @@ struct URLRequestTests {
     }
 
     @Test(
-        "the timeout interval is the longer of the two limits (RQ-4)",
+        "the timeout interval is the longer of the two limits", .rows("RQ-4"),
         arguments: [
             (Timeouts(firstByte: .seconds(5), betweenBytes: .seconds(7)), 7.0),
             (Timeouts(firstByte: .seconds(9), betweenBytes: .milliseconds(1)), 9),
@@ -145,7 +146,7 @@ struct URLRequestTests {
     }
 
     @Test(
-        "a cache policy converts to that of URLRequest and back (RQ-4)",
+        "a cache policy converts to that of URLRequest and back", .rows("RQ-4"),
         arguments: [
             PreparedRequest.CachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
             .returnCacheDataDontLoad, .reloadRevalidatingCacheData,
@@ -155,7 +156,7 @@ struct URLRequestTests {
         #expect(PreparedRequest.CachePolicy(request.cachePolicy) == policy)
     }
 
-    @Test("a cache policy of Foundation's type in a request type is ignored (RQ-2)")
+    @Test("a cache policy of Foundation's type in a request type is ignored", .rows("RQ-2"))
     func foundationCachePolicy() throws {
         let request = CachedRequest()
         #expect(request.cachePolicy == URLRequest.CachePolicy.returnCacheDataDontLoad)
@@ -163,7 +164,7 @@ struct URLRequestTests {
     }
 
     @Test(
-        "options are set on URLRequest, and unset ones keep the defaults of Foundation (AF-2, PM-26)",
+        "options are set on URLRequest, and unset ones keep the defaults of Foundation", .rows("AF-2", "PM-26"),
         arguments: [
             (RequestOptions.ServiceType.background, NSURLRequest.NetworkServiceType.background), (.video, .video),
             (.voice, .voice), (.standard, .default), (.responsiveData, .default),
@@ -183,7 +184,7 @@ struct URLRequestTests {
         }
     }
 
-    @Test("repeated fields are joined with a comma, under the name of the first (RQ-17, C8)")
+    @Test("repeated fields are joined with a comma, under the name of the first", .rows("RQ-17", "C8"))
     func repeatedFields() throws {
         let request = try api.get(.none, from: "/").adding(headerFields: [
             Field(name: "x-A", value: "1"), Field(name: "X-a", value: "2"),
@@ -191,7 +192,7 @@ struct URLRequestTests {
         #expect(request.allHTTPHeaderFields == ["x-A": "1,2"])
     }
 
-    @Test("a URLRequest converts to a prepared request and back (L10, HT-4)")
+    @Test("a URLRequest converts to a prepared request and back", .rows("L10", "HT-4"))
     func roundTrip() throws {
         var original = URLRequest(
             url: try #require(URL(string: "https://e.com/a?b=c")), cachePolicy: .returnCacheDataDontLoad,

@@ -1,5 +1,6 @@
 import Requests
 import RequestsHTTP1
+import TestSupport
 import Testing
 
 @Suite("Chunked bodies")
@@ -7,7 +8,7 @@ struct ChunkTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     @Test(
-        "a chunked body is read to its end and no further, however its bytes arrive (R-12, R-20, R-22)",
+        "a chunked body is read to its end and no further, however its bytes arrive", .rows("R-12", "R-20", "R-22"),
         arguments: [
             ("5\r\nhello\r\n0\r\n\r\n", "hello"), ("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "hello world"),
             ("a\r\n0123456789\r\n000\r\n\r\n", "0123456789"), ("A\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
@@ -31,7 +32,7 @@ struct ChunkTests {
     }
 
     @Test(
-        "an invalid chunk size, chunk line or chunk end is a violation (R-12)",
+        "an invalid chunk size, chunk line or chunk end is a violation", .rows("R-12"),
         arguments: [
             ("\r\n", .chunkSize), ("x\r\n", .chunkSize), ("0x5\r\n", .chunkSize), ("+5\r\n", .chunkSize),
             ("-5\r\n", .chunkSize), ("1_0\r\n", .chunkSize), (" 5\r\n", .chunkSize), ("5.\r\n", .chunkSize),
@@ -50,7 +51,7 @@ struct ChunkTests {
         #expect(throws: WireError.violation(violation)) { try readResponse(bytes, .oneByteAtATime) }
     }
 
-    @Test("a chunk size below 2^63 is accepted, and its data can bypass the reader (R-12)")
+    @Test("a chunk size below 2^63 is accepted, and its data can bypass the reader", .rows("R-12"))
     func hugeChunk() throws {
         var reader = ResponseReader(answering: .get)
         let bytes = Array((Self.head + "7fffffffffffffff\r\n").utf8)
@@ -67,7 +68,7 @@ struct ChunkTests {
         #expect(try reader.next(in: end.span) == (7, .end(trailers: [])))
     }
 
-    @Test("chunk extensions are limited to less than 1 MiB in total; chunks without them are not (R-13)")
+    @Test("chunk extensions are limited to less than 1 MiB in total; chunks without them are not", .rows("R-13"))
     func overhead() throws {
         let limit = WireLimits().chunkExtensionBytes
         let extended = Array(("1;" + String(repeating: "e", count: 100) + "\r\nx\r\n").utf8)
@@ -80,7 +81,7 @@ struct ChunkTests {
         #expect(feed(zeros, times: 1000).error == .tooLarge(limit: .chunkExtensions(bytes: limit)))
     }
 
-    @Test("a trailer section has a separate limit (R-13)")
+    @Test("a trailer section has a separate limit", .rows("R-13"))
     func maximumTrailerSize() {
         let limit = WireLimits().trailerBytes
         let (error, sent) = feed(Array("X: yyyyyy\r\n".utf8), times: 10_000, after: "0\r\n")
@@ -89,7 +90,7 @@ struct ChunkTests {
         #expect(feed([0x61], times: 100_000, after: "0\r\n").error == .tooLarge(limit: .trailers(bytes: limit)))
     }
 
-    @Test("trailers are separate from the header, whatever their names (R-14)")
+    @Test("trailers are separate from the header, whatever their names", .rows("R-14"))
     func trailers() throws {
         let text =
             Self.head + "2\r\nok\r\n0\r\nX: 1\r\nSet-Cookie: a=b\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
@@ -102,7 +103,7 @@ struct ChunkTests {
     }
 
     @Test(
-        "a malformed trailer section is an error (R-14, R-15)",
+        "a malformed trailer section is an error", .rows("R-14", "R-15"),
         arguments: [
             "x\r\n\r\n", "a b: c\r\n\r\n", "a: b\n\r\n", "\n", "a: b\rc\r\n\r\n", " a: b\r\n\r\n", "a: b\0\r\n\r\n",
         ])

@@ -1,6 +1,7 @@
 import Requests
 import RequestsHTTP1
 import TestCorpora
+import TestSupport
 import Testing
 
 // The cases are not in the repository. Without the folder, these suites are skipped.
@@ -13,7 +14,10 @@ struct ResponseCorpusTests {
     }
 
     @Test(
-        "every response is accepted or rejected as the corpus states (R-9 to R-20, R-22, R-23, R-26)",
+        "every response is accepted or rejected as the corpus states",
+        .rows(
+            "R-9", "R-10", "R-11", "R-12", "R-13", "R-14", "R-15", "R-16", "R-17", "R-18", "R-19", "R-20", "R-22",
+            "R-23", "R-26"),
         arguments: Corpora.responses)
     func verdict(of test: ResponseCase) throws {
         let result = Result { try readResponse(test.bytes, answering: test.method) }
@@ -25,13 +29,13 @@ struct ResponseCorpusTests {
         }
     }
 
-    @Test("every response is read the same, however its bytes arrive (R-20)", arguments: Corpora.responses)
+    @Test("every response is read the same, however its bytes arrive", .rows("R-20"), arguments: Corpora.responses)
     func arrival(of test: ResponseCase) {
         #expect(deliveriesThatDiffer(test.bytes, answering: test.method) == [])
     }
 
     @Test(
-        "a truncated response is an error, unless its body ends when the connection closes (R-20)",
+        "a truncated response is an error, unless its body ends when the connection closes", .rows("R-20"),
         arguments: Corpora.responses.filter { $0.expect.verdict == .accept })
     func truncation(of test: ResponseCase) throws {
         let whole = try readResponse(test.bytes, answering: test.method)
@@ -73,7 +77,7 @@ struct ResponseCorpusTests {
 
 @Suite("Request corpus", .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct RequestCorpusTests {
-    @Test("every request is accepted or rejected as the corpus states (R-73)", arguments: Corpora.requests)
+    @Test("every request is accepted or rejected as the corpus states", .rows("R-73"), arguments: Corpora.requests)
     func verdict(of test: RequestCase) throws {
         let result = Result { try readRequests(test.bytes) }
         guard !test.isAsteriskForAnotherMethod else {
@@ -88,7 +92,7 @@ struct RequestCorpusTests {
         }
     }
 
-    @Test("every request is read the same, however its bytes arrive (R-73)", arguments: Corpora.requests)
+    @Test("every request is read the same, however its bytes arrive", .rows("R-73"), arguments: Corpora.requests)
     func arrival(of test: RequestCase) {
         #expect(requestDeliveriesThatDiffer(test.bytes) == [])
     }

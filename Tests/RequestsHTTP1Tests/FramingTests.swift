@@ -6,7 +6,7 @@ import Testing
 @Suite("Framing of responses")
 struct FramingTests {
     @Test(
-        "Content-Length is one decimal number, which can be repeated unchanged (R-9)",
+        "Content-Length is one decimal number, which can be repeated unchanged", .rows("R-9"),
         arguments: [
             (["0"], 0), (["5"], 5), (["005"], 5), (["5", "5"], 5), (["5, 5"], 5), (["5,5", "5"], 5),
             (["9223372036854775807"], Int.max),
@@ -46,13 +46,13 @@ struct FramingTests {
         }
     }
 
-    @Test("different values of Content-Length are a conflict, not an invalid number (R-9)")
+    @Test("different values of Content-Length are a conflict, not an invalid number", .rows("R-9"))
     func conflict() {
         let header: Header = [Field(name: .contentLength, value: "5"), Field(name: .contentLength, value: "6")]
         #expect(throws: WireError.violation(.conflictingLengths)) { try framing(of: ok, header, answering: .get) }
     }
 
-    @Test("Transfer-Encoding with Content-Length is rejected in either order (R-10)")
+    @Test("Transfer-Encoding with Content-Length is rejected in either order", .rows("R-10"))
     func bothLengths() {
         let coding = Field(name: .transferEncoding, value: "chunked")
         let length = Field(name: .contentLength, value: "5")
@@ -67,7 +67,7 @@ struct FramingTests {
     }
 
     @Test(
-        "the only transfer coding is chunked, once and last (R-11)",
+        "the only transfer coding is chunked, once and last", .rows("R-11"),
         arguments: [
             (["chunked"], nil), (["Chunked"], nil), (["\t chunked "], nil), ([", chunked"], nil),
             (["", "chunked"], nil),
@@ -89,7 +89,7 @@ struct FramingTests {
         }
     }
 
-    @Test("Transfer-Encoding in HTTP/1.0 is a violation (R-11)")
+    @Test("Transfer-Encoding in HTTP/1.0 is a violation", .rows("R-11"))
     func transferCodingInHTTP10() {
         let line = StatusLine(version: .http10, status: 200, reason: "OK")
         let header: Header = [Field(name: .transferEncoding, value: "chunked")]
@@ -99,7 +99,7 @@ struct FramingTests {
     }
 
     @Test(
-        "responses to HEAD, and 204 and 304, have no body whatever their head, and allow reuse (R-19)",
+        "responses to HEAD, and 204 and 304, have no body whatever their head, and allow reuse", .rows("R-19"),
         arguments: [(HTTPMethod.head, 200), (.get, 204), (.get, 304), (.head, 404), (.put, 204)] as [(HTTPMethod, Int)],
         [
             "Content-Length: 5", "Transfer-Encoding: chunked", "Content-Length: 5\r\nTransfer-Encoding: a",
@@ -114,7 +114,7 @@ struct FramingTests {
     }
 
     @Test(
-        "invalid or different lengths are rejected even if the response has no body (R-9, R-19)",
+        "invalid or different lengths are rejected even if the response has no body", .rows("R-9", "R-19"),
         arguments: [(HTTPMethod.get, 204), (.get, 304), (.head, 200)] as [(HTTPMethod, Int)],
         ["Content-Length: 7\r\nContent-Length: 8", "Content-Length: 7, 8", "Content-Length: x"])
     func noBodyButLengths(exchange: (method: HTTPMethod, status: Int), fields: String) throws {
@@ -125,7 +125,7 @@ struct FramingTests {
     }
 
     @Test(
-        "a connection persists as RFC 9112 §9.3 requires (R-47)",
+        "a connection persists as RFC 9112 §9.3 requires", .rows("R-47"),
         arguments: [
             ("1.1", "X: y", true), ("1.1", "Connection: close", false), ("1.1", "Connection: CLOSE", false),
             ("1.1", "Connection: foo, close , bar", false),
@@ -142,7 +142,7 @@ struct FramingTests {
         #expect(!open.isReusable)
     }
 
-    @Test("timeout and max of Keep-Alive are parsed, and other parameters are ignored (R-47)")
+    @Test("timeout and max of Keep-Alive are parsed, and other parameters are ignored", .rows("R-47"))
     func keepAlive() throws {
         func parse(_ lines: String) throws -> KeepAlive? {
             try readResponse("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 0\r\n\r\n".utf8).response?.keepAlive

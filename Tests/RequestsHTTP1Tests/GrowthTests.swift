@@ -77,7 +77,8 @@ struct GrowthTests {
     }
 
     @Test(
-        "the time to read a response is proportional to its length, whole and byte by byte (R-13, R-17, R-71)",
+        "the time to read a response is proportional to its length, whole and byte by byte",
+        .rows("R-13", "R-17", "R-71"),
         arguments: responses)
     func response(shape: Shape) async throws {
         for delivery in [Delivery.whole, .oneByteAtATime] {
@@ -90,7 +91,7 @@ struct GrowthTests {
     }
 
     @Test(
-        "the time to read a request is proportional to its length, whole and byte by byte (R-17, R-71)",
+        "the time to read a request is proportional to its length, whole and byte by byte", .rows("R-17", "R-71"),
         arguments: requests)
     func request(shape: Shape) async throws {
         for delivery in [Delivery.whole, .oneByteAtATime] {

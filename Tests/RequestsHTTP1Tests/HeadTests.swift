@@ -1,10 +1,11 @@
 import Requests
 import RequestsHTTP1
+import TestSupport
 import Testing
 
 @Suite("Heads of responses")
 struct HeadTests {
-    @Test("a head is read the same however its bytes arrive, and a truncated response is an error (R-20)")
+    @Test("a head is read the same however its bytes arrive, and a truncated response is an error", .rows("R-20"))
     func arrival() throws {
         let head = "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nx-empty:\r\nX: \t a b\t \r\n"
         let bytes = Array((head + "Content-Length: 5\r\n\r\nhello").utf8)
@@ -22,7 +23,7 @@ struct HeadTests {
         #expect(throws: WireError.truncated(.body)) { try readResponse(bytes.dropLast()) }
     }
 
-    @Test("an unsolicited second response is not read, and the connection is not reused (R-22)")
+    @Test("an unsolicited second response is not read, and the connection is not reused", .rows("R-22"))
     func unsolicitedResponse() throws {
         let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         let bytes = Array((response + response).utf8)
@@ -56,7 +57,7 @@ struct HeadTests {
         #expect(try reader.next(in: piece.span) == (0, .end(trailers: [])))
     }
 
-    @Test("a body that ends when the connection closes is complete at any length (R-20)")
+    @Test("a body that ends when the connection closes is complete at any length", .rows("R-20"))
     func untilClose() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8)
         for cut in 19...bytes.count {
@@ -66,7 +67,7 @@ struct HeadTests {
     }
 
     @Test(
-        "a line of a response head ends in CR LF or LF, and a bare CR is a violation (R-15)",
+        "a line of a response head ends in CR LF or LF, and a bare CR is a violation", .rows("R-15"),
         arguments: [
             ("HTTP/1.1 200 OK\nA: b\n\n", nil), ("HTTP/1.1 200\nA: b\r\n\n", nil),
             ("HTTP/1.1 200 OK\rA: b\r\n\r\n", .bareCarriageReturn), ("HTTP/1.1 200 OK\r\r\n\r\n", .bareCarriageReturn),
@@ -81,7 +82,7 @@ struct HeadTests {
     }
 
     @Test(
-        "a folded line continues the value of the previous field after one SP (R-16)",
+        "a folded line continues the value of the previous field after one SP", .rows("R-16"),
         arguments: [
             ("A: b\r\n c\r\n", ["b c"]), ("A: b  \r\n\t \tc \r\n", ["b c"]), ("A: b\r\n \r\n c\r\n", ["b c"]),
             ("A:\r\n b\r\n", ["b"]), ("A: b\r\n Content-Length: 9\r\n", ["b Content-Length: 9"]),
@@ -93,7 +94,7 @@ struct HeadTests {
         #expect(deliveriesThatDiffer(bytes) == [])
     }
 
-    @Test("folding neither hides nor creates a framing field (R-16)")
+    @Test("folding neither hides nor creates a framing field", .rows("R-16"))
     func foldedFraming() throws {
         let coding = "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
         #expect(try readResponse(coding.utf8).response?.framing == .chunked)
@@ -104,7 +105,7 @@ struct HeadTests {
     }
 
     @Test(
-        "a field line is a token, a colon and a value without control characters (R-75)",
+        "a field line is a token, a colon and a value without control characters", .rows("R-75"),
         arguments: [
             ("A:b", nil), ("!#$%&'*+-.^_`|~09azAZ: b", nil), ("A: b\tc", nil), ("A: b: c", nil),
             ("A : b", .fieldName), ("A\t: b", .fieldName), (": b", .fieldName), ("A", .fieldName),
@@ -117,7 +118,7 @@ struct HeadTests {
         try expect("HTTP/1.1 200 OK\r\n\(line)\r\n\r\n", violation)
     }
 
-    @Test("bytes above 0x7F are decoded as UTF-8, or else as ISO-8859-1, and preserved (R-23)")
+    @Test("bytes above 0x7F are decoded as UTF-8, or else as ISO-8859-1, and preserved", .rows("R-23"))
     func nonASCII() throws {
         let latin1 = Array("HTTP/1.1 200 OK\r\nX: J".utf8) + [0xF6] + Array("rg\r\nY: Jörg\r\n\r\n".utf8)
         let header = try #require(try readResponse(latin1).header)
@@ -130,7 +131,7 @@ struct HeadTests {
     }
 
     @Test(
-        "a status line has an HTTP/1 version and a status of three digits, at least 100 (R-26)",
+        "a status line has an HTTP/1 version and a status of three digits, at least 100", .rows("R-26"),
         arguments: [
             ("HTTP/1.1 200 OK", nil), ("HTTP/1.1 599 X", nil), ("HTTP/1.1 999 X", nil), ("HTTP/1.1 200", nil),
             ("HTTP/1.1 200 ", nil), ("HTTP/1.1 200  OK", nil), ("HTTP/1.0 200 OK", nil), ("HTTP/1.9 200 OK", nil),
@@ -147,7 +148,7 @@ struct HeadTests {
         try expect("\(line)\r\n\r\n", violation)
     }
 
-    @Test("a response that is not HTTP is rejected at its first byte (R-65)")
+    @Test("a response that is not HTTP is rejected at its first byte", .rows("R-65"))
     func notHTTP() {
         let alert: [UInt8] = [0x15, 0x03, 0x01]
         #expect(throws: WireError.violation(.version)) {

@@ -1,13 +1,14 @@
 import Requests
 import RequestsHTTP1
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("Limits of heads")
 struct LimitTests {
     private let limits = WireLimits()
 
-    @Test("endless fields exceed the limit of the head or of the field count (R-17)")
+    @Test("endless fields exceed the limit of the head or of the field count", .rows("R-17"))
     func endlessFields() {
         let start = "HTTP/1.1 200 OK\r\n"
         let (manyError, _) = endlessResponse(
@@ -22,7 +23,7 @@ struct LimitTests {
         #expect(foldError == .tooLarge(limit: .head(bytes: limits.headBytes)))
     }
 
-    @Test("an endless field line exceeds its limit (R-17)", arguments: ["X: ", "X", "X: y\r\n ", ""])
+    @Test("an endless field line exceeds its limit", .rows("R-17"), arguments: ["X: ", "X", "X: y\r\n ", ""])
     func endlessLine(start: String) {
         let (error, sent) = endlessResponse(
             beginningWith: "HTTP/1.1 200 OK\r\n" + start, thenRepeating: [UInt8](repeating: 0x61, count: 100),
@@ -31,7 +32,7 @@ struct LimitTests {
         #expect(sent <= limits.lineBytes + 100)
     }
 
-    @Test("an endless reason phrase exceeds the limit of the start line (R-17)")
+    @Test("an endless reason phrase exceeds the limit of the start line", .rows("R-17"))
     func endlessReason() {
         let (error, sent) = endlessResponse(
             beginningWith: "HTTP/1.1 200 ", thenRepeating: [0x61], times: 1_000_000)
@@ -39,7 +40,7 @@ struct LimitTests {
         #expect(sent <= limits.startLineBytes + 1)
     }
 
-    @Test("a message of the maximum size is read, and one more byte is an error (R-17)")
+    @Test("a message of the maximum size is read, and one more byte is an error", .rows("R-17"))
     func boundaries() throws {
         var limits = WireLimits()
         limits.headBytes = 40
@@ -60,7 +61,7 @@ struct LimitTests {
         #expect(deliveriesThatDiffer(Array(exact.utf8), limits: limits) == [])
     }
 
-    @Test("interim responses are reported, skipped and limited (R-18)")
+    @Test("interim responses are reported, skipped and limited", .rows("R-18"))
     func interimResponses() throws {
         let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 5\r\n\r\n"
         let final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -82,7 +83,7 @@ struct LimitTests {
         }
     }
 
-    @Test("all heads of an exchange share one limit (R-18)")
+    @Test("all heads of an exchange share one limit", .rows("R-18"))
     func sharedLimit() {
         let interim = "HTTP/1.1 103 X\r\nX: " + String(repeating: "y", count: 90_000) + "\r\n\r\n"
         let (error, sent) = endlessResponse(beginningWith: "", thenRepeating: Array(interim.utf8), times: 20)
@@ -90,7 +91,7 @@ struct LimitTests {
         #expect(sent < 2 * limits.headBytes)
     }
 
-    @Test("101 is an error unless it was requested; the bytes after it are not HTTP (R-18)")
+    @Test("101 is an error unless it was requested; the bytes after it are not HTTP", .rows("R-18"))
     func upgrade() throws {
         let text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 4\r\n\r\nabcd"
         #expect(throws: WireError.violation(.unexpectedUpgrade)) { try readResponse(text.utf8) }

@@ -1,5 +1,6 @@
 import Requests
 import RequestsHTTP1
+import TestSupport
 import Testing
 
 /// The numbers that frame a message.
@@ -17,7 +18,8 @@ struct NumberTests {
     private func head(_ fields: String) -> [UInt8] { Array("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n".utf8) }
 
     @Test(
-        "a Content-Length is read exactly or rejected, and bytes are counted against it (R-9, R-75)", arguments: numbers
+        "a Content-Length is read exactly or rejected, and bytes are counted against it", .rows("R-9", "R-75"),
+        arguments: numbers
     )
     func contentLength(text: String, value: Int?) throws {
         let bytes = head("Content-Length: \(text)") + Array("abc".utf8)
@@ -40,7 +42,7 @@ struct NumberTests {
     }
 
     @Test(
-        "a chunk size is read exactly or rejected (R-12, R-75)",
+        "a chunk size is read exactly or rejected", .rows("R-12", "R-75"),
         arguments: [
             ("0", 0), ("7fffffffffffffff", .max), ("7FFFFFFFFFFFFFFE", .max - 1), ("8000000000000000", nil),
             ("ffffffffffffffff", nil), ("10000000000000000", nil), (String(repeating: "f", count: 400), nil),
@@ -61,14 +63,14 @@ struct NumberTests {
         #expect(reader.remaining == 0)
     }
 
-    @Test("an invalid number of Keep-Alive is absent (R-47, R-75)", arguments: numbers)
+    @Test("an invalid number of Keep-Alive is absent", .rows("R-47", "R-75"), arguments: numbers)
     func keepAlive(text: String, value: Int?) {
         let keepAlive = KeepAlive("timeout=\(text), max=\(text)")
         #expect(keepAlive.timeout == value && keepAlive.max == value)
     }
 
     @Test(
-        "a status without three digits is an error (R-26, R-75)",
+        "a status without three digits is an error", .rows("R-26", "R-75"),
         arguments: numbers.map(\.text) + ["000", "099", "1000", "-10"])
     func status(text: String) {
         var reader = ResponseReader(answering: .get)
@@ -77,7 +79,7 @@ struct NumberTests {
     }
 
     @Test(
-        "a combining mark after a delimiter hides neither the delimiter nor the token (R-47, R-75)",
+        "a combining mark after a delimiter hides neither the delimiter nor the token", .rows("R-47", "R-75"),
         arguments: ["\u{301}", "\u{200D}", "\u{FE0F}"])
     func marks(mark: String) throws {
         #expect(KeepAlive("a=\(mark)b,timeout=5,max=\(mark)6").timeout == 5)
@@ -95,7 +97,7 @@ struct NumberTests {
         #expect(response.header["A"].map { Array($0.utf8) } == Array("b;\(mark)c".utf8))
     }
 
-    @Test("reason phrases that are canonically equivalent are different (R-23, R-75)")
+    @Test("reason phrases that are canonically equivalent are different", .rows("R-23", "R-75"))
     func comparison() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         #expect(StatusLine(status: 200, reason: composed) != StatusLine(status: 200, reason: decomposed))

@@ -1,11 +1,12 @@
 import Requests
 import RequestsHTTP1
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("Requests")
 struct RequestReaderTests {
-    @Test("the requests on one connection are read in order, however their bytes arrive (R-73)")
+    @Test("the requests on one connection are read in order, however their bytes arrive", .rows("R-73"))
     func pipeline() throws {
         let text =
             "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc\r\n"
@@ -21,7 +22,7 @@ struct RequestReaderTests {
     }
 
     @Test(
-        "a malformed or ambiguous request is a violation with a status for the response (R-73)",
+        "a malformed or ambiguous request is a violation with a status for the response", .rows("R-73"),
         arguments: [
             ("GET / HTTP/1.1\r\n\r\n", .host, 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", .host, 400),
             ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", .host, 400),
@@ -56,7 +57,7 @@ struct RequestReaderTests {
     }
 
     @Test(
-        "a target in a form that its method allows is read (R-73)",
+        "a target in a form that its method allows is read", .rows("R-73"),
         arguments: [
             "GET /", "GET //", "GET /a/../b;c=d,e:@!$&'()*+=-._~%2F%c3%a9?/?a=b&c", "OPTIONS *", "OPTIONS /a",
             "GET http://example.com", "GET HTTP://a.b:8080/c?d", "GET http://a?b", "PUT https://[::1]:443/",
@@ -71,7 +72,7 @@ struct RequestReaderTests {
     }
 
     @Test(
-        "a target with a fragment, an invalid byte or the form of another method is rejected (R-73)",
+        "a target with a fragment, an invalid byte or the form of another method is rejected", .rows("R-73"),
         arguments: [
             "GET /a#b", "GET /#", "GET #a", "GET http://a/#b", "GET http://a#b", "GET *", "HEAD *", "options *",
             "GET **",
@@ -96,7 +97,7 @@ struct RequestReaderTests {
     }
 
     @Test(
-        "the value of Host is empty, or a host and an optional port (R-73)",
+        "the value of Host is empty, or a host and an optional port", .rows("R-73"),
         arguments: [
             ("", true), ("a", true), ("a.b:80", true), ("a:", true), ("[::1]", true), ("[::1]:8080", true),
             ("0.0.0.0=5000", true), ("a_b", true), ("a%20b", true), ("a/b", false), ("a?b", false), ("a#b", false),
@@ -115,7 +116,7 @@ struct RequestReaderTests {
         }
     }
 
-    @Test("the status for a request that is too large is 413, 414 or 431 (R-73)")
+    @Test("the status for a request that is too large is 413, 414 or 431", .rows("R-73"))
     func tooLarge() {
         let target = String(repeating: "a", count: WireLimits().startLineBytes)
         #expect(throws: WireError.tooLarge(limit: .startLine(bytes: WireLimits().startLineBytes))) {
@@ -126,7 +127,8 @@ struct RequestReaderTests {
         #expect(WireError.tooLarge(limit: .chunkExtensions(bytes: 1)).statusHint == 413)
     }
 
-    @Test("the end of a connection before a request is reported as such, and within a request is an error (R-73)")
+    @Test(
+        "the end of a connection before a request is reported as such, and within a request is an error", .rows("R-73"))
     func ends() {
         let text = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
         #expect(throws: WireError.truncated(.beforeMessage)) { try readRequests("".utf8) }
@@ -155,7 +157,7 @@ struct RequestReaderTests {
     }
 
     @Test(
-        "a request that the corpus rejects is also rejected with a valid Host (R-73)",
+        "a request that the corpus rejects is also rejected with a valid Host", .rows("R-73"),
         .enabled(if: Corpora.arePresent, "the folder of corpora is missing"),
         arguments: Corpora.requests.filter { $0.verdict == .reject })
     func withHost(test: RequestCase) throws {

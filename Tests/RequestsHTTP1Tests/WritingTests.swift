@@ -1,5 +1,6 @@
 import Requests
 import RequestsHTTP1
+import TestSupport
 import Testing
 
 @Suite("Writing")
@@ -15,7 +16,7 @@ struct WritingTests {
         #expect(reading.header == header)
     }
 
-    @Test("the bytes of a received field are written unchanged (R-23)")
+    @Test("the bytes of a received field are written unchanged", .rows("R-23"))
     func latin1() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\nX: J".utf8) + [0xF6] + Array("rg\r\n\r\n".utf8)
         var buffer: [UInt8] = []
@@ -23,7 +24,7 @@ struct WritingTests {
         #expect(buffer == bytes)
     }
 
-    @Test("a control character in a name, a value, a reason or a trailer is an error (R-1)")
+    @Test("a control character in a name, a value, a reason or a trailer is an error", .rows("R-1"))
     func controls() {
         for byte in [UInt8](0...0x1F) + [0x7F] where byte != 0x09 {
             let text = "a\(Unicode.Scalar(byte))b"
@@ -51,7 +52,7 @@ struct WritingTests {
         }
     }
 
-    @Test("chunks are framed with the fewest bytes, and an empty chunk is not written (R-6)")
+    @Test("chunks are framed with the fewest bytes, and an empty chunk is not written", .rows("R-6"))
     func chunks() throws {
         var encoder = ChunkEncoder()
         var buffer: [UInt8] = []
@@ -69,7 +70,7 @@ struct WritingTests {
     }
 
     @Test(
-        "a chunk size is written in hexadecimal digits and read back (R-12)",
+        "a chunk size is written in hexadecimal digits and read back", .rows("R-12"),
         arguments: [1, 9, 10, 15, 16, 255, 256, 4095, 4096, 65_535, 1 << 32, .max])
     func sizes(size: Int) throws {
         var encoder = ChunkEncoder()
@@ -87,7 +88,7 @@ struct WritingTests {
     }
 
     @Test(
-        "a field for framing, routing or authentication is not allowed as a trailer (R-14)",
+        "a field for framing, routing or authentication is not allowed as a trailer", .rows("R-14"),
         arguments: [
             "Content-Length", "transfer-encoding", "Host", "Set-Cookie", "Authorization", "Content-Type", "Connection",
         ])

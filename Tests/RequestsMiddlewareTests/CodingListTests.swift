@@ -9,7 +9,7 @@ struct CodingListTests {
         ContentCodingList([Field(name: .contentEncoding, value: value)]).names
     }
 
-    @Test("a mark after any octet belongs to the text that follows (R-75)")
+    @Test("a mark after any octet belongs to the text that follows", .rows("R-75"))
     func planting() {
         let reader = PlantedReader(
             "Content-Encoding", samples: ["gzip, br ,,identity,\tzstd\t, None", " deflate"], parts: Self.names)
@@ -17,7 +17,7 @@ struct CodingListTests {
     }
 
     @Test(
-        "the time to read the list is proportional to its length (R-71)",
+        "the time to read the list is proportional to its length", .rows("R-71"),
         arguments: ["gzip, ", ",", " ", "\t,", "identity,", "a", ",\u{301}"])
     func growth(piece: String) async throws {
         let ratio = try await Growth.ratio { size in
@@ -29,7 +29,7 @@ struct CodingListTests {
         #expect(ratio <= Growth.limit)
     }
 
-    @Test("the time to read the list is proportional to the number of fields (R-71)")
+    @Test("the time to read the list is proportional to the number of fields", .rows("R-71"))
     func fields() async throws {
         let ratio = try await Growth.ratio { size in
             let header = Header((0..<size).map { _ in Field(name: .contentEncoding, value: "gzip") })

@@ -44,7 +44,9 @@ struct ContentDecodingLimitTests {
 
     // MARK: Corrupt data
 
-    @Test("coded data truncated at any byte is an error, and no file is created (R-24)", arguments: Coding.available)
+    @Test(
+        "coded data truncated at any byte is an error, and no file is created", .rows("R-24"),
+        arguments: Coding.available)
     func truncated(coding: Coding) async throws {
         let coded = try #require(coding.apply(to: content))
         try folder.write("old".utf8, to: "f")
@@ -61,7 +63,8 @@ struct ContentDecodingLimitTests {
         #expect(try await failure(of: .coded(coded, coding.name), .streamed) == nil)
     }
 
-    @Test("bytes after the end of coded data are an error with their offset (R-24)", arguments: Coding.available)
+    @Test(
+        "bytes after the end of coded data are an error with their offset", .rows("R-24"), arguments: Coding.available)
     func garbage(coding: Coding) async throws {
         let coded = try #require(coding.apply(to: content)) + Data("garbage".utf8)
         for response in [MockResponse.coded(coded, coding.name), .bytewise(coded, coding.name)] {
@@ -75,7 +78,7 @@ struct ContentDecodingLimitTests {
         }
     }
 
-    @Test("the error of corrupt data contains the offset and the data decoded before it (R-24)")
+    @Test("the error of corrupt data contains the offset and the data decoded before it", .rows("R-24"))
     func damage() async throws {
         let long = pattern(200_000)
         var coded = try #require(Coding.gzip.apply(to: long))
@@ -102,7 +105,7 @@ struct ContentDecodingLimitTests {
         for _ in 0..<2 { await #expect(throws: RequestError.self) { try await stream.next() } }
     }
 
-    @Test("an unsupported coding is an error before the body is read (R-24)")
+    @Test("an unsupported coding is an error before the body is read", .rows("R-24"))
     func unknown() async throws {
         for (value, name) in [("compress", "compress"), ("gzip, xz", "xz"), ("br-2,gzip", "br-2")] {
             for delivery in deliveries {
@@ -119,7 +122,7 @@ struct ContentDecodingLimitTests {
 
     // MARK: Limits
 
-    @Test("five codings of one body are decoded, and six are an error (R-24)")
+    @Test("five codings of one body are decoded, and six are an error", .rows("R-24"))
     func depth() async throws {
         var coded = content
         for _ in 0..<5 { coded = try #require(Coding.gzip.apply(to: coded)) }
@@ -143,7 +146,7 @@ struct ContentDecodingLimitTests {
         #expect(try await failure(of: .coded(coded, "\(five), gzip"), .streamed, limits) == nil)
     }
 
-    @Test("10 GB of zeros in 10 MB exceed the ratio limit in every delivery, and no file remains (R-24)")
+    @Test("10 GB of zeros in 10 MB exceed the ratio limit in every delivery, and no file remains", .rows("R-24"))
     func bombs() async throws {
         let coded = bomb(mebibytes: 10_000)
         #expect(coded.count < 11_000_000)
@@ -166,7 +169,7 @@ struct ContentDecodingLimitTests {
         #expect(pulled.withLock { $0 } <= 1 && folder.names == [])
     }
 
-    @Test("the size limit applies whatever the ratio (R-24, R-25)")
+    @Test("the size limit applies whatever the ratio", .rows("R-24", "R-25"))
     func size() async throws {
         let coded = bomb(mebibytes: 64)
         var limits = ContentDecoding.Limits()
@@ -180,7 +183,7 @@ struct ContentDecodingLimitTests {
         #expect(error.reason == .tooLarge(limit: 1_000))
     }
 
-    @Test("a collected body over its limit is an error, however short its coded data (R-25)")
+    @Test("a collected body over its limit is an error, however short its coded data", .rows("R-25"))
     func collected() async throws {
         let long = Data(count: 5_000)
         let coded = try #require(Coding.gzip.apply(to: long))
@@ -191,7 +194,7 @@ struct ContentDecodingLimitTests {
         #expect(try await failure(of: .coded(coded, "gzip"), .collected(limit: 5_000)) == nil)
     }
 
-    @Test("the ratio limit applies between two codings, even if the body decodes to nothing (R-24)")
+    @Test("the ratio limit applies between two codings, even if the body decodes to nothing", .rows("R-24"))
     func between() async throws {
         // gzip members without data, each with an extra field of 60,000 bytes (RFC 1952 §2.3.1.1).
         let start: [UInt8] = [0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 3, 0x60, 0xEA]
@@ -206,7 +209,7 @@ struct ContentDecodingLimitTests {
         }
     }
 
-    @Test("a decompression bomb in the body of a redirect is not read (R-24)")
+    @Test("a decompression bomb in the body of a redirect is not read", .rows("R-24"))
     func redirect() async throws {
         let coded = bomb(mebibytes: 1_000)
         let mock = MockExecutor { request in
@@ -288,7 +291,7 @@ struct ContentDecodingLimitTests {
     "Memory of content decoding",
     .enabled(if: ProcessInfo.processInfo.environment["REQUESTS_LARGE"] != nil, "REQUESTS_LARGE is not set"))
 struct DecodingMemoryTests {
-    @Test("10 GB of zeros in 10 MB exceed the limit, or are decoded if allowed, within 48 MiB of memory (R-24)")
+    @Test("10 GB of zeros in 10 MB exceed the limit, or are decoded if allowed, within 48 MiB of memory", .rows("R-24"))
     func memory() async throws {
         let coded = bomb(mebibytes: 10_000)
         let response = MockResponse.coded(coded, "gzip")

@@ -29,7 +29,7 @@ struct ContentDecodingTests {
     }
 
     @Test(
-        "a body is decoded in every delivery, and the header describes the decoded body (R-24)",
+        "a body is decoded in every delivery, and the header describes the decoded body", .rows("R-24"),
         arguments: Coding.available, Transport.allCases)
     func decodes(coding: Coding, transport: Transport) async throws {
         let coded = try #require(coding.apply(to: content))
@@ -186,7 +186,7 @@ struct ContentDecodingTests {
         #expect(sizes == Array(repeating: 64 << 10, count: 16))
     }
 
-    @Test("trailers are available after a decoded body, and its connection is reused (R-44)")
+    @Test("trailers are available after a decoded body, and its connection is reused", .rows("R-44"))
     func end() async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
         let trailers: Header = [Field(name: "X-Sum", value: "7")]
@@ -239,7 +239,7 @@ struct ContentDecodingTests {
         await #expect(throws: RequestError.self) { _ = try await client.perform(unfollowed) }
     }
 
-    @Test("interrupted downloads resume, whether the middleware is inside or outside of decoding (R-24)")
+    @Test("interrupted downloads resume, whether the middleware is inside or outside of decoding", .rows("R-24"))
     func resuming() async throws {
         let server = RangeServer(content)
         let served = server.executor
@@ -258,7 +258,7 @@ struct ContentDecodingTests {
         #expect(served.recordedRequests.allSatisfy { $0.header[.acceptEncoding] == "identity" })
     }
 
-    @Test("a blocking call decodes bodies (HT-1)")
+    @Test("a blocking call decodes bodies", .rows("HT-1"))
     func blocking() async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
         try await withTestServer(serving: MockExecutor(.coded(coded, "gzip"))) { server in

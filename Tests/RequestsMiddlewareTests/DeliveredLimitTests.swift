@@ -54,7 +54,7 @@ struct DeliveredLimitTests {
     }
 
     @Test(
-        "the limit of a collected body counts decoded bytes, with every executor and middleware (R-25)",
+        "the limit of a collected body counts decoded bytes, with every executor and middleware", .rows("R-25"),
         arguments: Transport.allCases)
     func delivered(transport: Transport) async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
@@ -74,7 +74,7 @@ struct DeliveredLimitTests {
     }
 
     @Test(
-        "the limit applies to a body without a coding, with every executor and middleware (R-25)",
+        "the limit applies to a body without a coding, with every executor and middleware", .rows("R-25"),
         arguments: Transport.allCases)
     func plain(transport: Transport) async throws {
         for response in [MockResponse.data(content), MockResponse(body: [.chunks(count: 10) { Data("\($0)".utf8) }])] {
@@ -86,7 +86,7 @@ struct DeliveredLimitTests {
         }
     }
 
-    @Test("coded data that decodes to nothing is limited to 16 MiB (R-24, R-25)")
+    @Test("coded data that decodes to nothing is limited to 16 MiB", .rows("R-24", "R-25"))
     func endless() async throws {
         let member = try Self.widened(#require(Coding.gzip.apply(to: Data())))
         let pulled = Lock(0)
@@ -105,7 +105,7 @@ struct DeliveredLimitTests {
         #expect(pulled.withLock { $0 } == (16 << 20) / member.count)
     }
 
-    @Test("an empty body without a Content-Length is truncated coded data (R-24)", arguments: Coding.available)
+    @Test("an empty body without a Content-Length is truncated coded data", .rows("R-24"), arguments: Coding.available)
     func empty(coding: Coding) async throws {
         let folder = TemporaryDirectory()
         let chunked = MockResponse(body: [.chunks(count: 0) { _ in Data() }]).coded(coding.name)
@@ -133,7 +133,7 @@ struct DeliveredLimitTests {
         }
     }
 
-    @Test("a coding without data inside another coding is truncated (R-24)")
+    @Test("a coding without data inside another coding is truncated", .rows("R-24"))
     func emptyInside() async throws {
         let nothing = try #require(Coding.gzip.apply(to: Data()))
         let error = await #expect(throws: RequestError.self) {
@@ -144,7 +144,7 @@ struct DeliveredLimitTests {
         #expect((error?.underlying as? ContentCodingError)?.problem == .truncated)
     }
 
-    @Test("a body with Content-Length 0 is empty, whatever its coding (R-24)", arguments: Transport.allCases)
+    @Test("a body with Content-Length 0 is empty, whatever its coding", .rows("R-24"), arguments: Transport.allCases)
     func declaredEmpty(transport: Transport) async throws {
         try await transport.run(serving: MockExecutor(MockResponse().coded("gzip"))) { api, plain in
             let executor = plain.decodingContent()

@@ -1,4 +1,5 @@
 import RequestsMiddleware
+import TestSupport
 import Testing
 
 @Suite("Resume points of downloads")
@@ -102,7 +103,7 @@ struct ResumePointTests {
     }
 
     @Test(
-        "a part whose last position is not an integer below 2^63 - 1 restarts the download (R-75)",
+        "a part whose last position is not an integer below 2^63 - 1 restarts the download", .rows("R-75"),
         arguments: [
             ("9223372036854775806", .append(end: .max, length: nil)), ("9223372036854775807", .startOver),
             ("9223372036854775808", .startOver), ("18446744073709551616", .startOver), ("-1", .startOver),
@@ -114,7 +115,7 @@ struct ResumePointTests {
     }
 
     @Test(
-        "an invalid Content-Length is an unknown length (R-9, R-75)",
+        "an invalid Content-Length is an unknown length", .rows("R-9", "R-75"),
         arguments: ["+5", "-5", "9223372036854775808", ""])
     func lengths(text: String) throws {
         #expect(try point(length: text).length == nil)

@@ -161,7 +161,9 @@ struct ResumingDownloadTests {
         }
     }
 
-    @Test("a part with a last position that is too large restarts the download (R-75)", arguments: Transport.allCases)
+    @Test(
+        "a part with a last position that is too large restarts the download", .rows("R-75"),
+        arguments: Transport.allCases)
     func extremes(transport: Transport) async throws {
         for last in ["9223372036854775807", "9223372036854775808", "18446744073709551616"] {
             let server = RangeServer(content)
@@ -180,7 +182,7 @@ struct ResumingDownloadTests {
         }
     }
 
-    @Test("progress has no total if the total is too large (R-75)")
+    @Test("progress has no total if the total is too large", .rows("R-75"))
     func uncountedProgress() async throws {
         let executor = MockExecutor { request in
             var response = MockResponse(header: [Field(name: .etag, value: "\"v1\"")])

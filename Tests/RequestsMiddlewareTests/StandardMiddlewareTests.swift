@@ -30,7 +30,7 @@ struct StandardMiddlewareTests {
         return names.joined(separator: ", ")
     }
 
-    @Test("credentials are outside retries, and each request is signed as it is sent (C27, PM-92)")
+    @Test("credentials are outside retries, and each request is signed as it is sent", .rows("C27", "PM-92"))
     func order() async throws {
         let served = scripted([503, 401, 503, 200])
         let client = Client(api, executor: served).withStandardMiddleware {
@@ -49,7 +49,9 @@ struct StandardMiddlewareTests {
         #expect(clock.sleeps.count == 2)
     }
 
-    @Test("requests outside the base URL have codings and retries, but neither credentials nor a signature (R-36)")
+    @Test(
+        "requests outside the base URL have codings and retries, but neither credentials nor a signature", .rows("R-36")
+    )
     func scope() async throws {
         let served = scripted([503, 200])
         let client = Client(api, executor: served).withStandardMiddleware {
@@ -66,7 +68,7 @@ struct StandardMiddlewareTests {
     }
 
     @Test(
-        "a sign-in with OAuth is renewed over every executor, and coded responses are decoded (PM-94, T-52)",
+        "a sign-in with OAuth is renewed over every executor, and coded responses are decoded", .rows("PM-94", "T-52"),
         arguments: Transport.allCases)
     func transports(transport: Transport) async throws {
         let coded = try #require(Coding.gzip.apply(to: Data("in".utf8)))

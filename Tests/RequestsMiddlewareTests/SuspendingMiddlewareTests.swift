@@ -48,7 +48,7 @@ private final class OutlivingTask: Sendable {
 struct SuspendingMiddlewareTests {
     private let mock = MockExecutor { _ in .ok("body") }
 
-    @Test("a function and a type have the task-local values of the caller (C29)", arguments: [false, true])
+    @Test("a function and a type have the task-local values of the caller", .rows("C29"), arguments: [false, true])
     func taskLocalValues(suspends: Bool) async throws {
         let request = try preparedRequest()
         let seen = Lock<[Int]>([])
@@ -66,7 +66,7 @@ struct SuspendingMiddlewareTests {
         #expect(seen.withLock(\.self) == [1, 1, 2, 2, 3, 3])
     }
 
-    @Test("a blocking call in a cancelled task is cancelled from its beginning (HT-6, C29)")
+    @Test("a blocking call in a cancelled task is cancelled from its beginning", .rows("HT-6", "C29"))
     func cancelledBefore() async throws {
         let request = try preparedRequest()
         let task = Task { [mock] in
@@ -84,7 +84,7 @@ struct SuspendingMiddlewareTests {
         #expect(mock.recordedRequests.isEmpty)
     }
 
-    @Test("any error of a function is the error of the call, whether the function suspends or not (C29)")
+    @Test("any error of a function is the error of the call, whether the function suspends or not", .rows("C29"))
     func errors() async throws {
         struct Failure: Error {}
         let request = try preparedRequest()
@@ -111,7 +111,7 @@ struct SuspendingMiddlewareTests {
         }
     }
 
-    @Test("middleware of a blocking call can perform other blocking calls (C29)")
+    @Test("middleware of a blocking call can perform other blocking calls", .rows("C29"))
     func nested() async throws {
         let request = try preparedRequest()
         let counter = Counter()
@@ -131,7 +131,7 @@ struct SuspendingMiddlewareTests {
         #expect(await counter.count == 3)
     }
 
-    @Test("a task that outlives the call continues after the call has ended (C29)")
+    @Test("a task that outlives the call continues after the call has ended", .rows("C29"))
     func outlivingTask() async throws {
         let request = try preparedRequest()
         let task = OutlivingTask()
@@ -144,7 +144,7 @@ struct SuspendingMiddlewareTests {
         #expect(await task.end() == 1)
     }
 
-    @Test("a redirect is followed, and each of its requests passes through a function (C29)")
+    @Test("a redirect is followed, and each of its requests passes through a function", .rows("C29"))
     func redirects() async throws {
         let mock = MockExecutor { $0.target.path == "/x" ? .redirect(to: "/y") : .ok("end") }
         let count = Atomic(0)
@@ -163,7 +163,7 @@ struct SuspendingMiddlewareTests {
     }
 
     @Test(
-        "a stream behind a function is read, whether its status is accepted or not (HT-5)",
+        "a stream behind a function is read, whether its status is accepted or not", .rows("HT-5"),
         arguments: [200, 500] as [HTTPStatus])
     func stream(status: HTTPStatus) async throws {
         let mock = MockExecutor(.status(status, "stream"))

@@ -1,9 +1,10 @@
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Requests without a stub")
 struct InterceptingTests {
-    @Test("an intercepting mock responds with a marked 500, or another status (PM-126, C24, D-3)")
+    @Test("an intercepting mock responds with a marked 500, or another status", .rows("PM-126", "C24", "D-3"))
     func intercepting() async throws {
         let error = try #require(
             await requestError {
@@ -25,7 +26,9 @@ struct InterceptingTests {
                 .isInterceptedByMock == false)
     }
 
-    @Test("requests of the environment, others, all or none are intercepted; the rest reach the server (PM-126, T-68)")
+    @Test(
+        "requests of the environment, others, all or none are intercepted; the rest reach the server",
+        .rows("PM-126", "T-68"))
     func classes() async throws {
         let environment = try #require(RequestEnvironment(baseURL: StubbedLibrary.main.baseURL))
         let inside = StubbedLibrary.main.get(.none, from: "/x")
@@ -76,7 +79,7 @@ struct InterceptingTests {
 
 @Suite("Mocks of requests")
 struct RequestMockTests {
-    @Test("the result of a request is used before all stubs (PM-127, T-69)")
+    @Test("the result of a request is used before all stubs", .rows("PM-127", "T-69"))
     func requests() async throws {
         let mock = MockExecutor()
         mock.on(.get, "books/:title", respond: .status(500))
@@ -86,7 +89,7 @@ struct RequestMockTests {
         #expect(await requestError { try await mock.perform(request) }?.status == 500)
     }
 
-    @Test("a mocked value is returned whatever its content type is, and no decoder runs (PM-128, T-69)")
+    @Test("a mocked value is returned whatever its content type is, and no decoder runs", .rows("PM-128", "T-69"))
     func values() async throws {
         struct Unreadable: Error {}
         let api = StubbedLibrary.main
@@ -118,7 +121,7 @@ extension RequestMockTests {
         }
     }
 
-    @Test("another executor sends a request that has its own result; a mocked value is still returned (PM-127)")
+    @Test("another executor sends a request that has its own result; a mocked value is still returned", .rows("PM-127"))
     func otherExecutors() async throws {
         let other = OtherExecutor()
         let request = StubbedLibrary.main.get(.text, from: "/x")

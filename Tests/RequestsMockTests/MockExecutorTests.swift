@@ -43,7 +43,9 @@ struct MockExecutorTests {
         #expect(rejection?.status == 418 && rejection?.message?.code == "E1")
     }
 
-    @Test("the function of a mock makes the response; target and Content-Length are added (PM-120, PM-122, L8)")
+    @Test(
+        "the function of a mock makes the response; target and Content-Length are added",
+        .rows("PM-120", "PM-122", "L8"))
     func responds() async throws {
         let mock = MockExecutor { request in .ok("hello \(request.target.path)") }
         let response = try await mock.execute(request())
@@ -57,7 +59,7 @@ struct MockExecutorTests {
     }
 
     @Test(
-        "a request is recorded with its body as bytes, whatever the kind of body (PM-129)",
+        "a request is recorded with its body as bytes, whatever the kind of body", .rows("PM-129"),
         arguments: [
             RequestBody.bytes(Data("abc".utf8)), .oneShot(length: 3, Chunks(["a", "", "bc"])),
             .stream(length: nil, isReplayable: true) { Chunks(["abc"]) },
@@ -69,7 +71,7 @@ struct MockExecutorTests {
     }
 
     @Test(
-        "a body that throws or has another length than declared is an error, and is not recorded (R-5)",
+        "a body that throws or has another length than declared is an error, and is not recorded", .rows("R-5"),
         arguments: [2, 4, nil])
     func wrongLength(length: Int?) async {
         let mock = MockExecutor(.ok())
@@ -80,7 +82,7 @@ struct MockExecutorTests {
         #expect(mock.recordedRequests.isEmpty)
     }
 
-    @Test("an invalid request is rejected before the function is called (R-1)")
+    @Test("an invalid request is rejected before the function is called", .rows("R-1"))
     func validates() async {
         let mock = MockExecutor(.ok())
         var bad = request()
@@ -108,7 +110,7 @@ struct MockExecutorTests {
             await reason { try await endless.execute(request(delivery: .collected(limit: 4))) } == .tooLarge(limit: 4))
     }
 
-    @Test("a streamed body is produced chunk by chunk, only when it is read (R-69)")
+    @Test("a streamed body is produced chunk by chunk, only when it is read", .rows("R-69"))
     func streams() async throws {
         let made = Lock(0)
         let mock = MockExecutor { _ in
@@ -147,7 +149,7 @@ struct MockExecutorTests {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    @Test("each time limit of a request ends an endless delay with its own error (R-48)")
+    @Test("each time limit of a request ends an endless delay with its own error", .rows("R-48"))
     func limits() async {
         var first = request()
         first.timeouts.firstByte = .milliseconds(20)
@@ -164,7 +166,7 @@ struct MockExecutorTests {
         #expect(await reason { try await MockExecutor(.ok()).execute(total) } == .timedOut(.total))
     }
 
-    @Test("cancellation ends a delay; a call cancelled before its start is not recorded (PM-129, R-67)")
+    @Test("cancellation ends a delay; a call cancelled before its start is not recorded", .rows("PM-129", "R-67"))
     func cancellation() async {
         let started = AsyncStream.makeStream(of: Void.self)
         let mock = MockExecutor { _ in
@@ -194,7 +196,9 @@ struct MockExecutorTests {
         #expect(error?.request == request())
     }
 
-    @Test("routes match by method, template or path; an unmatched request gets a marked 500 (PM-120, PM-124, PM-126)")
+    @Test(
+        "routes match by method, template or path; an unmatched request gets a marked 500",
+        .rows("PM-120", "PM-124", "PM-126"))
     func routes() async throws {
         let mock = MockExecutor(
             routes: .on(.get, "/users/{}", .ok("user")), .on(.delete, "/users/{}", .status(204)),
@@ -209,7 +213,7 @@ struct MockExecutorTests {
     }
 
     @Test(
-        "a route pattern is compared by octets: canonically equivalent texts are different (PM-124)",
+        "a route pattern is compared by octets: canonically equivalent texts are different", .rows("PM-124"),
         arguments: [
             ("/caf\u{E9}", "/caf\u{E9}", true), ("/caf\u{E9}", "/cafe\u{301}", false),
             ("/users/{}", "/users/{}", true), ("/users/{}\u{301}", "/users/{}", false),
@@ -225,7 +229,7 @@ struct MockExecutorTests {
         #expect((response.head.status == 204) == matches)
     }
 
-    @Test("an empty segment does not match a placeholder (PM-124)")
+    @Test("an empty segment does not match a placeholder", .rows("PM-124"))
     func emptySegment() async throws {
         let mock = MockExecutor(routes: .on(.get, "/users/{}", .status(204)))
         for (path, status) in [("/users/", 500), ("/users", 500), ("/users/%CC%81", 204), ("/users/a/b", 500)] {
@@ -234,7 +238,7 @@ struct MockExecutorTests {
         }
     }
 
-    @Test("the newest requests are recorded within limits, and all are counted (PM-129, R-73)")
+    @Test("the newest requests are recorded within limits, and all are counted", .rows("PM-129", "R-73"))
     func recording() async throws {
         let mock = MockExecutor(.ok())
         #expect(mock.recordedCount == 0)
@@ -254,7 +258,7 @@ struct MockExecutorTests {
         #expect(small.recordedRequests == [large])
     }
 
-    @Test("progress counts the bytes of both bodies (HT-6)")
+    @Test("progress counts the bytes of both bodies", .rows("HT-6"))
     func progress() async throws {
         let reports = Lock<[TransferProgress]>([])
         var post = request(.post, body: .bytes(Data("abc".utf8)))

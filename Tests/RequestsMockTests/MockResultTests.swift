@@ -20,7 +20,9 @@ struct MockResultTests {
         return outcomes
     }
 
-    @Test("a sequence ends with a 500 in an intercepting mock, unless it repeats its last result (PM-121, T-67)")
+    @Test(
+        "a sequence ends with a 500 in an intercepting mock, unless it repeats its last result", .rows("PM-121", "T-67")
+    )
     func sequences() async throws {
         let mock = MockExecutor(unmatched: .intercepting)
         mock.on(.get, "/x", respond: .sequence(.status(201), .status(202)))
@@ -56,7 +58,7 @@ struct MockResultTests {
         #expect(await outcomes(4, mock) == expected)
     }
 
-    @Test("texts, data, JSON and files have their content types (PM-120)")
+    @Test("texts, data, JSON and files have their content types", .rows("PM-120"))
     func bodies() async throws {
         let folder = TemporaryDirectory()
         try folder.write("[7]".utf8, to: "file.json")
@@ -105,7 +107,7 @@ struct MockResultTests {
         #expect(clock.elapsed == .seconds(20))
     }
 
-    @Test("a delay on an injected clock takes no time, and the limits of the request apply to it (T-70)")
+    @Test("a delay on an injected clock takes no time, and the limits of the request apply to it", .rows("T-70"))
     func clock() async throws {
         let clock = MockClock()
         let mock = MockExecutor(clock: clock)
@@ -117,7 +119,7 @@ struct MockResultTests {
         #expect(clock.elapsed == .seconds(40))
     }
 
-    @Test("a delay in real time lasts at least as long, and a cancelled one ends the call (PM-129, T-70)")
+    @Test("a delay in real time lasts at least as long, and a cancelled one ends the call", .rows("PM-129", "T-70"))
     func delay() async throws {
         let mock = MockExecutor()
         mock.on(.get, "/x", respond: .status(200).delayed(by: .milliseconds(10)))
@@ -136,7 +138,7 @@ struct MockResultTests {
         #expect(await requestError { try await task.value }?.reason == .cancelled)
     }
 
-    @Test("each result of a sequence is used once by concurrent calls (PM-121)")
+    @Test("each result of a sequence is used once by concurrent calls", .rows("PM-121"))
     func concurrentSequence() async throws {
         let mock = MockExecutor()
         mock.on(.get, "/x", respond: .sequence((0..<100).map { .text("\($0)") }))
@@ -156,7 +158,7 @@ struct MockResultTests {
         #expect(clock.elapsed == end && end == .seconds(Int64(1) << 60))
     }
 
-    @Test("the state of a stub counts 100 concurrent calls (PM-122, T-70)")
+    @Test("the state of a stub counts 100 concurrent calls", .rows("PM-122", "T-70"))
     func state() async throws {
         let mock = MockExecutor()
         let stub = mock.on(.get, "/count", state: 0) { count, _, _ in

@@ -1,5 +1,6 @@
 @_spi(Lock) import Requests
 import RequestsMock
+import TestSupport
 import Testing
 
 /// An API with any base URL.
@@ -32,7 +33,7 @@ private func matches(_ pattern: String, url: String) async throws -> Bool {
 
 @Suite("Stubs for URL patterns")
 struct PatternStubTests {
-    @Test("a parameter matches one component that is not empty, and is passed decoded (PM-124, T-64)")
+    @Test("a parameter matches one component that is not empty, and is passed decoded", .rows("PM-124", "T-64"))
     func parameters() async throws {
         #expect(try await match("users/:uid", "users") == nil)
         #expect(try await match("users/:uid", "users/501") == ["uid": "501"])
@@ -43,7 +44,7 @@ struct PatternStubTests {
         #expect(try await match("a/:", "a/x") == nil)
     }
 
-    @Test("components are split, then decoded; doubled and trailing slashes are ignored (PM-125, T-65)")
+    @Test("components are split, then decoded; doubled and trailing slashes are ignored", .rows("PM-125", "T-65"))
     func components() async throws {
         #expect(try await match("foo/bar", "foo%2fbar") == nil)
         #expect(try await match("foo%2fbar", "foo/bar") == nil)
@@ -58,7 +59,7 @@ struct PatternStubTests {
         #expect(try await match("x", "/../other/x", base: "http://host.test/:env") == nil)
     }
 
-    @Test("bytes that are not UTF-8, and canonically equivalent texts, differ (PM-125)")
+    @Test("bytes that are not UTF-8, and canonically equivalent texts, differ", .rows("PM-125"))
     func bytes() async throws {
         #expect(try await match("%FF", "%FE") == nil)
         #expect(try await match("%FF", "%FF") == [:])
@@ -67,7 +68,7 @@ struct PatternStubTests {
         #expect(try await match(":\u{301}", "x") != nil)
     }
 
-    @Test("a relative pattern is below the environment, one with a slash is not (PM-124)")
+    @Test("a relative pattern is below the environment, one with a slash is not", .rows("PM-124"))
     func environments() async throws {
         #expect(try await match("x", "x") == [:])
         #expect(try await match("/x", "x") == nil)
@@ -78,7 +79,7 @@ struct PatternStubTests {
     }
 
     @Test(
-        "scheme, host, port and query are compared if the pattern contains them (PM-125, T-66)",
+        "scheme, host, port and query are compared if the pattern contains them", .rows("PM-125", "T-66"),
         arguments: [
             ("//host/foo", "http://host/foo", true), ("//host/foo", "https://host/foo", true),
             ("//HOST/foo", "http://host/foo", true), ("//host/foo", "https://other/foo", false),
@@ -94,7 +95,7 @@ struct PatternStubTests {
         #expect(try await matches(pattern, url: url) == isMatch)
     }
 
-    @Test("a pattern without a host matches only at the origin of the API (PM-124)")
+    @Test("a pattern without a host matches only at the origin of the API", .rows("PM-124"))
     func otherOrigin() async throws {
         let mock = MockExecutor(unmatched: .intercepting)
         mock.on(.get, "/start", respond: .response(.redirect(to: "http://other.test/end")))
@@ -105,7 +106,7 @@ struct PatternStubTests {
         try await mock.perform(api.get(.none, from: "/start"))
     }
 
-    @Test("the method is compared without regard to case, and nil is every method (PM-120)")
+    @Test("the method is compared without regard to case, and nil is every method", .rows("PM-120"))
     func methods() async throws {
         #expect(try await match("x", "x", method: "get") == [:])
         #expect(try await match("x", "x", method: .post) == nil)
@@ -123,7 +124,7 @@ struct PatternStubTests {
         #expect("\(error)".contains("is malformed"))
     }
 
-    @Test("a condition of its own decides about a request (PM-120)")
+    @Test("a condition of its own decides about a request", .rows("PM-120"))
     func conditions() async throws {
         let mock = MockExecutor(unmatched: .intercepting)
         mock.on(where: { $0.header[.userAgent] == "x" }, respond: .status(204))

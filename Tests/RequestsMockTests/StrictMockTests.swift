@@ -1,9 +1,10 @@
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Strict mocks")
 struct StrictMockTests {
-    @Test("an unmatched request is an error that no retry repeats, with a report (D-3)")
+    @Test("an unmatched request is an error that no retry repeats, with a report", .rows("D-3"))
     func strict() async throws {
         let mock = MockExecutor()
         let error = try #require(await requestError { try await library(mock).perform(StubbedBooks.titled("Emma")) })
@@ -63,7 +64,7 @@ struct StrictMockTests {
         #expect(error?.description.contains("request 2: ") == true)
     }
 
-    @Test("recorded requests have their endpoints and decoded bodies (D-8, PM-129)")
+    @Test("recorded requests have their endpoints and decoded bodies", .rows("D-8", "PM-129"))
     func captured() async throws {
         let mock = MockExecutor()
         mock.on(StubbedBooks.self) { _ in .value(emma) }

@@ -29,7 +29,7 @@ struct StubModelTests {
     }
 
     @Test(
-        "after every step, the newest stub that matches responds (PM-123, PM-124)",
+        "after every step, the newest stub that matches responds", .rows("PM-123", "PM-124"),
         arguments: [1, 2, 3, 4] as [UInt64])
     func steps(seed: UInt64) async throws {
         var numbers = Numbers(state: seed)

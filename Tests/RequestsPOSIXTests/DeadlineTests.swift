@@ -1,10 +1,11 @@
 import Requests
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("Deadline")
 struct DeadlineTests {
-    @Test("arithmetic saturates instead of trapping (R-75)")
+    @Test("arithmetic saturates instead of trapping", .rows("R-75"))
     func saturates() {
         #expect(Deadline.now.advanced(by: .seconds(Int64.max)) == .distantFuture)
         #expect(Deadline.now.advanced(by: .seconds(Int64.min)).hasPassed)

@@ -23,7 +23,7 @@ struct FileTests {
         try writer.finish()
     }
 
-    @Test("a finished file replaces the previous one, and only its owner can read and write it (R-74)")
+    @Test("a finished file replaces the previous one, and only its owner can read and write it", .rows("R-74"))
     func writes() throws {
         try write([1, 2, 3])
         #expect(try read(folder.path(of: "a")) == [1, 2, 3])

@@ -9,7 +9,7 @@ import Testing
 /// Tests that concern the whole process, each in a child process where no other test runs.
 @Suite("Process", .timeLimit(.minutes(10)))
 struct ProcessTests {
-    @Test("send, sendmsg and sendfile to a closed connection fail with EPIPE, without a signal (R-56)")
+    @Test("send, sendmsg and sendfile to a closed connection fail with EPIPE, without a signal", .rows("R-56"))
     func brokenPipe() async {
         await #expect(processExitsWith: .success) {
             // All zeros is the default disposition, with which the signal ends the process.
@@ -40,7 +40,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("every descriptor is closed after use, and is closed on exec (R-53, R-58)")
+    @Test("every descriptor is closed after use, and is closed on exec", .rows("R-53", "R-58"))
     func descriptors() async {
         await #expect(processExitsWith: .success) {
             let before = OpenDescriptors()
@@ -71,7 +71,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("without free descriptors an error is thrown, and later operations succeed (R-57)")
+    @Test("without free descriptors an error is thrown, and later operations succeed", .rows("R-57"))
     func shortage() async {
         await #expect(processExitsWith: .success) {
             let reactor = try Reactor()
@@ -97,7 +97,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("a channel, a signal and a file that a child releases remain usable in its parent (R-58)")
+    @Test("a channel, a signal and a file that a child releases remain usable in its parent", .rows("R-58"))
     func forked() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()
@@ -129,7 +129,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("no byte is lost when signals interrupt system calls (R-55)")
+    @Test("no byte is lost when signals interrupt system calls", .rows("R-55"))
     func signalStorm() async {
         await #expect(processExitsWith: .success) {
             var action = sigaction()

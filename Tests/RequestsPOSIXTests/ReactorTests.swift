@@ -40,7 +40,7 @@ struct ReactorTests {
     }
 
     @Test(
-        "a wait in either direction ends when the peer closes or resets the connection (R-54)",
+        "a wait in either direction ends when the peer closes or resets the connection", .rows("R-54"),
         arguments: [false, true])
     func peerGone(writing: Bool) async throws {
         var far: Channel?
@@ -66,7 +66,7 @@ struct ReactorTests {
         }
     }
 
-    @Test("a deadline ends a wait, and not early (R-48)", arguments: [0, 1, 7, 30])
+    @Test("a deadline ends a wait, and not early", .rows("R-48"), arguments: [0, 1, 7, 30])
     func deadline(milliseconds: Int) async throws {
         let pair = try ChannelPair(on: reactor)
         let start = ContinuousClock.now
@@ -112,7 +112,7 @@ struct ReactorTests {
         #expect(reactor.nextWake == wake)
     }
 
-    @Test("a cancelled wait ends, and later readiness ends the next wait (R-67)")
+    @Test("a cancelled wait ends, and later readiness ends the next wait", .rows("R-67"))
     func cancellation() async throws {
         let pair = try ChannelPair(on: reactor)
         let first = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
@@ -179,7 +179,7 @@ struct ReactorTests {
         #expect(throws: SystemError.self) { try reactor.checkProcess() }
     }
 
-    @Test("1,000 waits cancelled at varying times each end once, and no registration remains (R-67)")
+    @Test("1,000 waits cancelled at varying times each end once, and no registration remains", .rows("R-67"))
     func cancellationStorm() async throws {
         let ended = SharedCounter()
         // Eight tasks share the waits, because each wait of a single task would queue behind all other tests.
@@ -219,7 +219,7 @@ struct ReactorTests {
         #expect(try await last.value == [42])
     }
 
-    @Test("the counters return to zero when the channels are released (R-49, R-53)")
+    @Test("the counters return to zero when the channels are released", .rows("R-49", "R-53"))
     func counters() async throws {
         do {
             let pairs = try (0..<50).map { _ in try ChannelPair(on: reactor) }
@@ -298,7 +298,7 @@ struct ReactorTests {
 
 @Suite("Waiting for both directions", .timeLimit(.minutes(10)))
 struct BothDirectionsTests {
-    @Test("a blocked upload resumes when bytes can be read, or when it can write (R-45)")
+    @Test("a blocked upload resumes when bytes can be read, or when it can write", .rows("R-45"))
     func both() async throws {
         let reactor = try Reactor()
         let pair = try ChannelPair(on: reactor)

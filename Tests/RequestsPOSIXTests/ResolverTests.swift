@@ -109,7 +109,7 @@ struct ResolverTests {
         #expect(gate.maximumConcurrency <= 4)
     }
 
-    @Test("a deadline or a cancellation ends one wait; the lookup continues for the others (R-67)")
+    @Test("a deadline or a cancellation ends one wait; the lookup continues for the others", .rows("R-67"))
     func abandoned() async throws {
         let gate = Gate()
         let resolver = Resolver { _ throws(ResolverError) in
@@ -161,7 +161,7 @@ struct ResolverTests {
         #expect(try await resolver.addresses(of: "a", port: 1, on: reactor) == [.loopback(port: 1)])
     }
 
-    @Test("addresses are cached for a few seconds, for any port, until they are forgotten (R-50)")
+    @Test("addresses are cached for a few seconds, for any port, until they are forgotten", .rows("R-50"))
     func keeping() async throws {
         let lookups = SharedCounter()
         let now = ManualClock()

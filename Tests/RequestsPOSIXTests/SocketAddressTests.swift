@@ -1,4 +1,5 @@
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("SocketAddress")
@@ -51,7 +52,7 @@ struct SocketAddressTests {
         #expect(try SocketAddress(unixPath: "/a").isLocal)
     }
 
-    @Test("a unix path that is too long, is empty or contains NUL is a typed error (R-59)")
+    @Test("a unix path that is too long, is empty or contains NUL is a typed error", .rows("R-59"))
     func paths() throws {
         let limit = SocketAddress.longestPath
         let longest = String(repeating: "x", count: limit)
@@ -68,7 +69,7 @@ struct SocketAddressTests {
     }
 
     #if os(Linux)
-    @Test("an abstract name begins with @ or NUL (R-59)")
+    @Test("an abstract name begins with @ or NUL", .rows("R-59"))
     func abstractNames() throws {
         #expect(try SocketAddress(unixPath: "@a") == SocketAddress(unixPath: "\0a"))
         #expect(try SocketAddress(unixPath: "@a").description == "unix:@a")

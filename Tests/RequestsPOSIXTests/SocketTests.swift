@@ -43,7 +43,7 @@ struct SocketTests {
         #expect(try await client.readAll().isEmpty)
     }
 
-    @Test("a connection over a unix path is established; a missing or used path is an error (R-59)")
+    @Test("a connection over a unix path is established; a missing or used path is an error", .rows("R-59"))
     func unixPath() async throws {
         let folder = TemporaryDirectory()
         let address = try SocketAddress(unixPath: folder.path(of: "s"))
@@ -74,7 +74,7 @@ struct SocketTests {
         holder.shutDown(.both)
     }
 
-    @Test("connecting to a listener with a full queue ends at the deadline (R-48)")
+    @Test("connecting to a listener with a full queue ends at the deadline", .rows("R-48"))
     func connectTimeout() async throws {
         let listener = try Socket.listening(on: .loopback(), backlog: 0)
         let address = try listener.localAddress()
@@ -92,7 +92,7 @@ struct SocketTests {
         Issue.record("every connection was established")
     }
 
-    @Test("a probe distinguishes idle, closed, reset and unsolicited bytes without reading (R-53, R-22)")
+    @Test("a probe distinguishes idle, closed, reset and unsolicited bytes without reading", .rows("R-53", "R-22"))
     func liveness() async throws {
         let listener = try Socket.listening(on: .loopback())
         var (client, server): (Channel, Channel?) = try await connect(to: listener, on: reactor)
@@ -125,7 +125,7 @@ struct SocketTests {
         client = try ChannelPair(on: reactor).near
     }
 
-    @Test("a write that fills the socket buffer is completed by later writes (R-55)")
+    @Test("a write that fills the socket buffer is completed by later writes", .rows("R-55"))
     func partialWrites() async throws {
         let pair = try ChannelPair(on: reactor)
         try pair.near.socket.setKernelBuffers(sending: 1024)
@@ -154,7 +154,7 @@ struct SocketTests {
         #expect(try await pair.far.readAll() == Array((first + second).utf8))
     }
 
-    @Test("injected faults shorten transfers and fail the chosen one (R-70)")
+    @Test("injected faults shorten transfers and fail the chosen one", .rows("R-70"))
     func faults() async throws {
         let plan = TransferFaults(longestRead: 2, longestWrite: 3, .failTransfer(4), code: 5)
         let pair = try ChannelPair(on: reactor, nearFaults: plan)
@@ -213,7 +213,7 @@ struct SocketTests {
         #expect(reactor.registrations == 0)
     }
 
-    @Test("cancelling its task ends a blocking wait (R-67)")
+    @Test("cancelling its task ends a blocking wait", .rows("R-67"))
     func blockingCancellation() async throws {
         let pair = try ChannelPair(on: reactor)
         let ready = SharedCounter()

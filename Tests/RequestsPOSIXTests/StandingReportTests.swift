@@ -1,5 +1,6 @@
 import Requests
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("Standing reports", .timeLimit(.minutes(10)))
@@ -61,7 +62,7 @@ struct StandingReportTests {
         #expect(try pair.near.readOnce() == .bytes(1))
     }
 
-    @Test("the end of the connection is reported (R-54)")
+    @Test("the end of the connection is reported", .rows("R-54"))
     func peerGone() async throws {
         var pair: ChannelPair? = try await pairWithReports()
         let near = try #require(pair?.near)
@@ -91,7 +92,7 @@ struct StandingReportTests {
         #expect(await reader.value == nil)
     }
 
-    @Test("2,000 waits with and without standing reports end, and no registration remains (R-49)")
+    @Test("2,000 waits with and without standing reports end, and no registration remains", .rows("R-49"))
     func manyRounds() async throws {
         try await rounds(2000)
         await eventually { reactor.registrations == 0 }

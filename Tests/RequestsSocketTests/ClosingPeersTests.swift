@@ -11,7 +11,7 @@ struct ClosingPeersTests {
     private typealias Peers = ClosingPeers<Int>
 
     @Test(
-        "in any order of events the memory equals a list of all events, and is bounded (R-42)",
+        "in any order of events the memory equals a list of all events, and is bounded", .rows("R-42"),
         .notInstrumented("one thread compares values with a model"), arguments: 0..<8)
     func model(seed: UInt64) {
         var random = SplitMix64(state: seed)
@@ -44,7 +44,7 @@ struct ClosingPeersTests {
         #expect(known > 1_000)
     }
 
-    @Test("at most 64 peers are remembered, those whose closings are the most recent (R-42)")
+    @Test("at most 64 peers are remembered, those whose closings are the most recent", .rows("R-42"))
     func bound() {
         var peers = Peers()
         for origin in 0..<1_000 {
@@ -56,7 +56,7 @@ struct ClosingPeersTests {
     }
 
     @Test(
-        "an announced time is used with a margin of up to 1 s (R-47, R-53)",
+        "an announced time is used with a margin of up to 1 s", .rows("R-47", "R-53"),
         arguments: [
             (-1, 0), (0, 0), (1, 500_000_000), (2, 1_000_000_000), (5, 4_000_000_000),
             (Int.max, 999_999_999_000_000_000),
@@ -65,7 +65,8 @@ struct ClosingPeersTests {
         #expect(KeepAlive.usableNanoseconds(ofSeconds: seconds) == expected)
     }
 
-    @Test("a peer that closes after each response gets no second POST on a connection until one is reused (R-42)")
+    @Test(
+        "a peer that closes after each response gets no second POST on a connection until one is reused", .rows("R-42"))
     func posts() async throws {
         let keeps = Mutex(false)
         let peer = try ScriptedPeer { line, _, peer in

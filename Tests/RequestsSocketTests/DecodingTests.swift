@@ -1,6 +1,7 @@
 import RequestsMiddleware
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite(
@@ -29,7 +30,8 @@ struct DecodingTests {
     }
 
     @Test(
-        "a collected body is decoded as it arrives: corrupt data ends the call before the body is complete (R-24, R-44)"
+        "a collected body is decoded as it arrives: corrupt data ends the call before the body is complete",
+        .rows("R-24", "R-44")
     )
     func corruptData() async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -47,7 +49,7 @@ struct DecodingTests {
         #expect(sockets.connections == (0, 0))
     }
 
-    @Test("a body that arrives in pieces is decoded, and its connection is reused (R-47)")
+    @Test("a body that arrives in pieces is decoded, and its connection is reused", .rows("R-47"))
     func pieces() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
@@ -65,7 +67,9 @@ struct DecodingTests {
         #expect(sockets.connections == (1, 1) && peer.connections == 1)
     }
 
-    @Test("the limit counts decoded bytes; an excessive Content-Length is an error before the body is read (R-25)")
+    @Test(
+        "the limit counts decoded bytes; an excessive Content-Length is an error before the body is read", .rows("R-25")
+    )
     func limits() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
@@ -126,7 +130,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("a blocking call reads a response that arrives whole, and decodes it (HT-1)")
+    @Test("a blocking call reads a response that arrives whole, and decodes it", .rows("HT-1"))
     func blocking() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in

@@ -9,7 +9,7 @@ import Testing
 /// Effects that only many calls show, in a child process if they concern the whole process.
 @Suite("Endurance", .serialized, .timeLimit(.minutes(10)))
 struct EnduranceTests {
-    @Test("no wait and no registration remain after 10,000 calls (R-49)")
+    @Test("no wait and no registration remain after 10,000 calls", .rows("R-49"))
     func manyCalls() async {
         await #expect(processExitsWith: .success) {
             let reactor = try Reactor.shared()
@@ -27,7 +27,9 @@ struct EnduranceTests {
         }
     }
 
-    @Test("a request is sent only after the previous response on its connection is complete (R-60)", arguments: [1, 3])
+    @Test(
+        "a request is sent only after the previous response on its connection is complete", .rows("R-60"),
+        arguments: [1, 3])
     func onePerConnection(limit: Int) async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while let request = line.receiveRequest() {
@@ -55,7 +57,7 @@ struct EnduranceTests {
         #expect(peer.connections <= limit)
     }
 
-    @Test("1,000 signals a second during transfers of 100 MB in both directions lose no byte (R-55)")
+    @Test("1,000 signals a second during transfers of 100 MB in both directions lose no byte", .rows("R-55"))
     func signalStorm() async {
         await #expect(processExitsWith: .success) {
             var action = sigaction()
@@ -92,7 +94,7 @@ struct EnduranceTests {
     }
 
     @Test(
-        "endless heads use bounded memory, whatever their number (R-17)",
+        "endless heads use bounded memory, whatever their number", .rows("R-17"),
         .notInstrumented("the sanitizer needs memory of its own"))
     func headMemory() async {
         await #expect(processExitsWith: .success) {

@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// The body of a followed redirect, which decides nothing (decision 0021), in an exchange without a socket.
@@ -59,7 +60,7 @@ struct ExchangeDrainTests {
             on: ScriptedCarrier([.bytes(head)] + row.arrivals), isReused: true, receivesAtOnce: true)
     }
 
-    @Test("it is read if the connection can then be reused, and never fails the call (R-20)", arguments: rows)
+    @Test("it is read if the connection can then be reused, and never fails the call", .rows("R-20"), arguments: rows)
     func draining(row: Row) throws {
         var exchange = try exchange(row)
         var waits = 0

@@ -204,7 +204,7 @@ struct ExchangeTests {
         #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
     }
 
-    @Test("a request of which TLS may have sent a part is not sent again, and may have arrived (R-42, R-43)")
+    @Test("a request of which TLS may have sent a part is not sent again, and may have arrived", .rows("R-42", "R-43"))
     func partlyWritten() throws {
         let request = try PreparedRequest.example(.post, body: .bytes(Data("x".utf8)))
         var partial = try ExchangeSteps(

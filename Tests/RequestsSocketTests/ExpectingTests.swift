@@ -17,7 +17,7 @@ struct ExpectingTests {
     }
 
     @Test(
-        "the body is sent after 100 (Continue), and the connection is reused (R-46)",
+        "the body is sent after 100 (Continue), and the connection is reused", .rows("R-46"),
         arguments: [
             "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 \r\n\r\n",
         ])
@@ -38,7 +38,7 @@ struct ExpectingTests {
         #expect(try await executor.execute(peer.request()).metrics.isReusedConnection)
     }
 
-    @Test("without a response, the body is sent after the timeout (R-46)")
+    @Test("without a response, the body is sent after the timeout", .rows("R-46"))
     func silent() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while let request = line.receiveRequest(bodyLength: 5) {
@@ -55,7 +55,7 @@ struct ExpectingTests {
     }
 
     @Test(
-        "after a final response the body is not sent, and the connection is not reused (R-45, R-46)",
+        "after a final response the body is not sent, and the connection is not reused", .rows("R-45", "R-46"),
         arguments: [200, 401, 413, 417, 500])
     func finalResponse(status: Int) async throws {
         let peer = try ScriptedPeer { line, number, peer in
@@ -74,7 +74,7 @@ struct ExpectingTests {
         await eventually { peer.notes == ["0"] }
     }
 
-    @Test("a connection that closes instead of a response is lost (R-46)")
+    @Test("a connection that closes instead of a response is lost", .rows("R-46"))
     func closed() async throws {
         let peer = try ScriptedPeer { line, _, _ in _ = line.receiveRequest() }
         let executor = SocketExecutor()
@@ -85,7 +85,7 @@ struct ExpectingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("every kind of body waits for 100 (Continue), and none is opened before (R-46)")
+    @Test("every kind of body waits for 100 (Continue), and none is opened before", .rows("R-46"))
     func bodies() async throws {
         let folder = TemporaryDirectory()
         try folder.write(Array(repeating: 97, count: 100_000), to: "body")
@@ -112,7 +112,7 @@ struct ExpectingTests {
         await eventually { peer.notes == ["0", "0", "0"] }
     }
 
-    @Test("cancellation and the deadline end the wait for 100 (Continue) (R-46, R-48, R-67)")
+    @Test("cancellation and the deadline end the wait for 100 (Continue)", .rows("R-46", "R-48", "R-67"))
     func ended() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -131,7 +131,8 @@ struct ExpectingTests {
     }
 
     @Test(
-        "after an interim response the first-byte limit still applies, not the limit between bytes (R-18, R-48)")
+        "after an interim response the first-byte limit still applies, not the limit between bytes",
+        .rows("R-18", "R-48"))
     func firstByte() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest(bodyLength: 5)
@@ -145,7 +146,7 @@ struct ExpectingTests {
         #expect(await SocketExecutor().failure(of: request)?.reason == .timedOut(.firstByte))
     }
 
-    @Test("a stale pooled connection is replaced, and the expectation is sent again (R-42, R-46)")
+    @Test("a stale pooled connection is replaced, and the expectation is sent again", .rows("R-42", "R-46"))
     func stale() async throws {
         let peer = try ScriptedPeer { line, number, _ in
             _ = line.receiveRequest()
@@ -169,7 +170,7 @@ struct ExpectingTests {
 // MARK: Interim responses
 
 extension ExpectingTests {
-    @Test("interim responses are reported as they arrive, up to the limit (R-18)")
+    @Test("interim responses are reported as they arrive, up to the limit", .rows("R-18"))
     func observer() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest() != nil {
@@ -191,7 +192,7 @@ extension ExpectingTests {
         #expect(await strict.failure(of: request)?.reason == .tooLarge(limit: 1))
     }
 
-    @Test("an unsolicited 101 is a protocol violation, and the connection is closed (R-18)")
+    @Test("an unsolicited 101 is a protocol violation, and the connection is closed", .rows("R-18"))
     func upgrade() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             peer.note(line.receiveRequest() ?? "")

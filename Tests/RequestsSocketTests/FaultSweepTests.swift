@@ -152,7 +152,7 @@ private struct FaultSweep {
 
 @Suite("Faults in every system call", .timeLimit(.minutes(10)))
 struct FaultSweepTests {
-    @Test("a fault in any transfer, wait or connect results in the response or an error, without leaks (R-70)")
+    @Test("a fault in any transfer, wait or connect results in the response or an error, without leaks", .rows("R-70"))
     func everything() async {
         await #expect(processExitsWith: .success) {
             let sweep = try FaultSweep()
@@ -161,7 +161,8 @@ struct FaultSweepTests {
     }
 
     @Test(
-        "a fault in any transfer, wait or connect of a handshake or exchange over TLS has no leak (R-70, S-49)",
+        "a fault in any transfer, wait or connect of a handshake or exchange over TLS has no leak",
+        .rows("R-70", "S-49"),
         .notInstrumented("its cases only take long"),
         .enabled(if: Secured.isAvailable, Secured.comment))
     func overTLS() async {

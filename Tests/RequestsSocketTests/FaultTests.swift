@@ -7,7 +7,7 @@ import Testing
 @Suite("System errors", .timeLimit(.minutes(10)))
 struct FaultTests {
     @Test(
-        "a failed transfer ends the call, and the connection is not reused (R-70)",
+        "a failed transfer ends the call, and the connection is not reused", .rows("R-70"),
         arguments: [ResponseBody.Delivery.collected(limit: 1 << 20), .streamed])
     func everyTransfer(delivery: ResponseBody.Delivery) async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -34,7 +34,7 @@ struct FaultTests {
         #expect(isComplete)
     }
 
-    @Test("without free descriptors the connection fails, and later calls succeed (R-57)")
+    @Test("without free descriptors the connection fails, and later calls succeed", .rows("R-57"))
     func shortage() async {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
@@ -59,7 +59,7 @@ struct FaultTests {
         }
     }
 
-    @Test("progress increases, and its last report contains all bytes (HT-6)")
+    @Test("progress increases, and its last report contains all bytes", .rows("HT-6"))
     func progress() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest(bodyLength: 300_000) != nil {

@@ -76,7 +76,7 @@ struct FileBodyTests {
     }
 
     @Test(
-        "a file that shrinks or grows while it is sent is an error, and its body is not complete (R-5)",
+        "a file that shrinks or grows while it is sent is an error, and its body is not complete", .rows("R-5"),
         arguments: FileSending.allCases)
     func changed(sending: FileSending) async throws {
         for (name, newCount) in [("shrinks", 100_000), ("shrinks a little", 7_999_999), ("grows", 8_000_001)] {
@@ -97,7 +97,7 @@ struct FileBodyTests {
         }
     }
 
-    @Test("a response before the end of a file is returned, and the upload stops (R-45)")
+    @Test("a response before the end of a file is returned, and the upload stops", .rows("R-45"))
     func earlyResponse() async throws {
         try folder.write(content(32 << 20), to: "body")
         let peer = try ScriptedPeer { line, _, _ in
@@ -112,7 +112,7 @@ struct FileBodyTests {
         peer.stop()
     }
 
-    @Test("a reset while a file is sent is a lost connection, never a signal (R-56)")
+    @Test("a reset while a file is sent is a lost connection, never a signal", .rows("R-56"))
     func reset() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()

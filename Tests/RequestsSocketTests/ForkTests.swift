@@ -85,7 +85,7 @@ private func slowPeer() throws -> ScriptedPeer {
 
 @Suite("Fork", .timeLimit(.minutes(10)))
 struct ForkTests {
-    @Test("a child that releases the executor, connections and streams does not affect its parent (R-58)")
+    @Test("a child that releases the executor, connections and streams does not affect its parent", .rows("R-58"))
     func releasing() async {
         await #expect(processExitsWith: .success) {
             let peer = try slowPeer()
@@ -108,7 +108,7 @@ struct ForkTests {
         }
     }
 
-    @Test("in a child every call fails at once, and an inherited stream cannot be read (R-58)")
+    @Test("in a child every call fails at once, and an inherited stream cannot be read", .rows("R-58"))
     func calling() async {
         await #expect(processExitsWith: .success) {
             let peer = try slowPeer()
@@ -132,7 +132,7 @@ struct ForkTests {
         }
     }
 
-    @Test("a fork during the calls of four threads does not affect them (R-58)")
+    @Test("a fork during the calls of four threads does not affect them", .rows("R-58"))
     func crowded() async {
         await #expect(processExitsWith: .success) {
             let peer = try slowPeer()

@@ -27,7 +27,7 @@ struct InPlaceConnectingTests {
         }
     }
 
-    @Test("the thread waits for the lookup and races the addresses (HT-1, R-50)")
+    @Test("the thread waits for the lookup and races the addresses", .rows("HT-1", "R-50"))
     func lookup() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let port = try #require(peer.address.port)
@@ -41,7 +41,7 @@ struct InPlaceConnectingTests {
         withExtendedLifetime(unresponsive) {}
     }
 
-    @Test("the connect limit ends the wait for each stage, which the error names (R-48)")
+    @Test("the connect limit ends the wait for each stage, which the error names", .rows("R-48"))
     func limits() async throws {
         let peer = try ScriptedPeer { line, _, _ in while line.receive() != nil {} }
         let gate = WaitingGate()
@@ -73,7 +73,7 @@ struct InPlaceConnectingTests {
         withExtendedLifetime(unresponsive) {}
     }
 
-    @Test("errors of lookups and connections are those of a task (R-50)")
+    @Test("errors of lookups and connections are those of a task", .rows("R-50"))
     func errors() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let unknown = SocketExecutor.with {
@@ -92,7 +92,7 @@ struct InPlaceConnectingTests {
         }
     }
 
-    @Test("blocked threads share few connections in the order of their arrival (R-52)")
+    @Test("blocked threads share few connections in the order of their arrival", .rows("R-52"))
     func sharing() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let executor = executor([.loopback()], connections: 2)

@@ -27,7 +27,7 @@ extension SocketExecutor {
 struct InPlaceTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test("the calling thread performs the call, with an idle connection or a new one (HT-1, HT-4)")
+    @Test("the calling thread performs the call, with an idle connection or a new one", .rows("HT-1", "HT-4"))
     func connections() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
         let executor = SocketExecutor()
@@ -39,7 +39,7 @@ struct InPlaceTests {
         #expect(peer.connections == 1 && executor.connections == (1, 1))
     }
 
-    @Test("streamed responses, downloads, file bodies and produced bodies (HT-1)")
+    @Test("streamed responses, downloads, file bodies and produced bodies", .rows("HT-1"))
     func deliveries() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
         let folder = TemporaryDirectory()
@@ -63,7 +63,7 @@ struct InPlaceTests {
         #expect(try await pieces.collect(limit: 2) == Data("ok".utf8))
     }
 
-    @Test("a task that outlives its blocking call keeps its sleep and its wait for a response (HT-1)")
+    @Test("a task that outlives its blocking call keeps its sleep and its wait for a response", .rows("HT-1"))
     func outlivingTasks() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             guard line.receiveRequest() != nil else { return }
@@ -93,7 +93,7 @@ struct InPlaceTests {
         peer.stop()
     }
 
-    @Test("a stale idle connection is replaced, and the transmission is counted (R-42)")
+    @Test("a stale idle connection is replaced, and the transmission is counted", .rows("R-42"))
     func stale() async throws {
         let peer = try ScriptedPeer { line, number, _ in
             _ = line.receiveRequest()
@@ -110,7 +110,7 @@ struct InPlaceTests {
     }
 
     @Test(
-        "bodies of every size are sent and received (R-14, HT-1)",
+        "bodies of every size are sent and received", .rows("R-14", "HT-1"),
         arguments: [0, 1, 100, 70_000, 3_000_000])
     func sizes(size: Int) async throws {
         let body = [UInt8](repeating: 97, count: size)
@@ -143,7 +143,7 @@ struct InPlaceTests {
         #expect(uploaded.text == "ok" && uploaded.trailers["T"] == "u")
     }
 
-    @Test("a time limit ends a blocking call with the reason of its phase (R-48)")
+    @Test("a time limit ends a blocking call with the reason of its phase", .rows("R-48"))
     func limits() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -166,7 +166,7 @@ struct InPlaceTests {
         }
     }
 
-    @Test("a response that takes longer than one wait is received (R-48, HT-1)")
+    @Test("a response that takes longer than one wait is received", .rows("R-48", "HT-1"))
     func late() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest() != nil {
@@ -181,7 +181,7 @@ struct InPlaceTests {
     }
 
     @Test(
-        "a file that a task then sends on the same connection respects its time limit (R-48)",
+        "a file that a task then sends on the same connection respects its time limit", .rows("R-48"),
         arguments: FileSending.allCases)
     func fileAfterwards(sending: FileSending) async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -203,7 +203,7 @@ struct InPlaceTests {
         withExtendedLifetime(peer) {}
     }
 
-    @Test("cancelling its task ends a blocking call and closes its connection (R-67)")
+    @Test("cancelling its task ends a blocking call and closes its connection", .rows("R-67"))
     func cancelled() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             _ = line.receiveRequest()
@@ -222,7 +222,7 @@ struct InPlaceTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("cancelling its task ends a blocking call whose middleware performs exchanges without a pause (R-67)")
+    @Test("cancelling its task ends a blocking call whose middleware performs exchanges without a pause", .rows("R-67"))
     func cancelledBetweenExchanges() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
         let executor = SocketExecutor().intercepting { request, next in
@@ -250,7 +250,9 @@ struct InPlaceTests {
         #expect(await call.value == .cancelled)
     }
 
-    @Test("bodies over the limit, truncated bodies and invalid framing are the errors of a task (R-9, R-20, R-25)")
+    @Test(
+        "bodies over the limit, truncated bodies and invalid framing are the errors of a task",
+        .rows("R-9", "R-20", "R-25"))
     func invalid() async throws {
         for (response, reason) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123456789", RequestError.Reason.tooLarge(limit: 5)),

@@ -1,10 +1,11 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Keep-alive", .timeLimit(.minutes(10)))
 struct KeepAliveTests {
-    @Test("sequential requests share one connection (R-60)")
+    @Test("sequential requests share one connection", .rows("R-60"))
     func sharesConnection() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let executor = SocketExecutor()
@@ -20,7 +21,7 @@ struct KeepAliveTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a request is sent as its head, the fields that the executor adds, and its body (R-1)")
+    @Test("a request is sent as its head, the fields that the executor adds, and its body", .rows("R-1"))
     func wire() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while let request = line.receiveRequest(bodyLength: 5) {
@@ -40,7 +41,7 @@ struct KeepAliveTests {
     }
 
     @Test(
-        "a response is read the same whole and in pieces, and the connection is reused (R-55)",
+        "a response is read the same whole and in pieces, and the connection is reused", .rows("R-55"),
         arguments: [1, 2, 7, Int.max])
     func segments(piece: Int) async throws {
         let responses = [
@@ -61,7 +62,7 @@ struct KeepAliveTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a request over a unix socket has the Host of its URL, and the connection is reused (R-59)")
+    @Test("a request over a unix socket has the Host of its URL, and the connection is reused", .rows("R-59"))
     func unixSocket() async throws {
         let path = "@requests-\(UInt64.random(in: .min ... .max))"
         let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, peer in

@@ -8,7 +8,7 @@ import Testing
 /// The test changes the user of the process, so it runs in a child process.
 @Suite("Permission", .timeLimit(.minutes(10)))
 struct PermissionTests {
-    @Test("a unix socket without permission is a failed connection with its cause (R-59)")
+    @Test("a unix socket without permission is a failed connection with its cause", .rows("R-59"))
     func forbidden() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()

@@ -337,7 +337,7 @@ struct PoolLedgerTests {
     private static let seeds = ProcessInfo.processInfo.environment["REQUESTS_POOL_SEEDS"].flatMap(UInt64.init) ?? 4
 
     @Test(
-        "in any order of events no call waits without need, and the counts are correct (R-52, R-53)",
+        "in any order of events no call waits without need, and the counts are correct", .rows("R-52", "R-53"),
         .notInstrumented("one thread compares values with a model"),
         arguments: limits.indices, [false, true])
     func model(index: Int, exceeds: Bool) throws {
@@ -359,7 +359,7 @@ struct PoolLedgerTests {
         #expect(served > 100 && (exceeded > 5) == exceeds)
     }
 
-    @Test("an empty lane does not hide the idle connections of its origin (R-53)")
+    @Test("an empty lane does not hide the idle connections of its origin", .rows("R-53"))
     func vacated() throws {
         var ledger = Ledger(PoolLimits(total: 64, perOrigin: 8, idlePerOrigin: 8))
         func begin(_ origin: Int) throws -> Link {

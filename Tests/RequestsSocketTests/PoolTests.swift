@@ -1,6 +1,7 @@
 import RequestsPOSIX
 import RequestsSocket
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Connection pool", .timeLimit(.minutes(10)))
@@ -20,7 +21,7 @@ struct PoolTests {
     }
 
     @Test(
-        "a stale connection is replaced once, if no bytes arrived and the request can be repeated (R-42)",
+        "a stale connection is replaced once, if no bytes arrived and the request can be repeated", .rows("R-42"),
         arguments: Failure.allCases,
         [
             Row(method: .get, body: { .none }, transmissions: [1, 2, 1, 1]),
@@ -70,7 +71,7 @@ struct PoolTests {
         #expect(peer.notes.count { $0 == "request" } == expected)
     }
 
-    @Test("a new connection that fails is not replaced (R-43)", arguments: ["", "HTTP/1.1 2"])
+    @Test("a new connection that fails is not replaced", .rows("R-43"), arguments: ["", "HTTP/1.1 2"])
     func new(response: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in
             if !response.isEmpty, line.receiveRequest() != nil { line.send(response) }
@@ -80,7 +81,7 @@ struct PoolTests {
     }
 
     @Test(
-        "a connection is not reused if the response does not allow it (R-22, R-47)",
+        "a connection is not reused if the response does not allow it", .rows("R-22", "R-47"),
         arguments: [
             "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
             "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -98,7 +99,7 @@ struct PoolTests {
         #expect(peer.connections == 3)
     }
 
-    @Test("unsolicited bytes end an idle connection (R-22)")
+    @Test("unsolicited bytes end an idle connection", .rows("R-22"))
     func unsolicitedBytes() async throws {
         let peer = try ScriptedPeer { line, number, peer in
             _ = line.receiveRequest()
@@ -119,7 +120,7 @@ struct PoolTests {
         #expect(peer.connections == 2)
     }
 
-    @Test("the connection limit is never exceeded, and every call completes (R-52)", arguments: [4, 1])
+    @Test("the connection limit is never exceeded, and every call completes", .rows("R-52"), arguments: [4, 1])
     func limit(limit: Int) async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = limit }
@@ -136,7 +137,7 @@ struct PoolTests {
         #expect(executor.connections == (peer.connections, peer.connections))
     }
 
-    @Test("an idle connection to another origin is closed for a call; one in use is waited for (R-52)")
+    @Test("an idle connection to another origin is closed for a call; one in use is waited for", .rows("R-52"))
     func total() async throws {
         let peers = try (0..<3).map { _ in try ScriptedPeer { line, _, _ in line.respondToAll(ok) } }
         let executor = SocketExecutor.with { $0.maximumConnections = 1 }
@@ -153,7 +154,7 @@ struct PoolTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a cancelled call leaves the queue, and the others complete (R-52, R-67)")
+    @Test("a cancelled call leaves the queue, and the others complete", .rows("R-52", "R-67"))
     func cancelledWaiters() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while line.receiveRequest() != nil {
@@ -180,7 +181,7 @@ struct PoolTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("idle connections are closed after their timeout, or when the executor is released (R-53)")
+    @Test("idle connections are closed after their timeout, or when the executor is released", .rows("R-53"))
     func idle() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             line.respondToAll(ok)
@@ -202,7 +203,9 @@ struct PoolTests {
         await eventually { peer.notes.count == 3 }
     }
 
-    @Test("an idle connection is reused after others to its origin were closed (R-52, R-53)", arguments: [2, 64])
+    @Test(
+        "an idle connection is reused after others to its origin were closed", .rows("R-52", "R-53"),
+        arguments: [2, 64])
     func vacatedLane(limit: Int) async throws {
         let first = try ScriptedPeer { line, number, _ in
             // The response to the second request closes the connection.
@@ -237,7 +240,7 @@ struct PoolTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a call that ignores the body keeps its connection for reuse, awaited or blocking (R-47)")
+    @Test("a call that ignores the body keeps its connection for reuse, awaited or blocking", .rows("R-47"))
     func ignoredBody() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             peer.note("connection")
@@ -251,7 +254,7 @@ struct PoolTests {
         #expect(peer.notes == ["connection"])
     }
 
-    @Test("the end of a stream closes its connection if its executor is released (R-53)")
+    @Test("the end of a stream closes its connection if its executor is released", .rows("R-53"))
     func outlived() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             line.respondToAll(ok)
@@ -263,7 +266,7 @@ struct PoolTests {
         await eventually { peer.notes.count == 1 }
     }
 
-    @Test("every descriptor is closed when the executor and its streams are released (R-53, R-44)")
+    @Test("every descriptor is closed when the executor and its streams are released", .rows("R-53", "R-44"))
     func descriptors() async {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }

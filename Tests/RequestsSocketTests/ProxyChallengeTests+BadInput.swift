@@ -2,10 +2,11 @@
 import RequestsMiddleware
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 extension ProxyChallengeTests {
-    @Test("hostile challenges of a proxy are ignored or met, and never repeated without end (R-37, R-75)")
+    @Test("hostile challenges of a proxy are ignored or met, and never repeated without end", .rows("R-37", "R-75"))
     func hostile() async throws {
         let valid = "Digest realm=r, nonce=n, algorithm=SHA-256, qop=auth"
         let many = (0..<10_000).map { "p\($0)=\"\($0)\"" }.joined(separator: ", ")
@@ -42,7 +43,7 @@ extension ProxyChallengeTests {
         #expect(try authenticator.proxyCredentials(for: proxied).fieldValue?.utf8.count ?? .max < 400)
     }
 
-    @Test("a proof of the proxy that is wrong ends the request, and a next nonce is used (R-37)")
+    @Test("a proof of the proxy that is wrong ends the request, and a next nonce is used", .rows("R-37"))
     func information() async throws {
         for (info, isRight) in [("qop=auth, rspauth=\"00\", nc=00000001", false), ("nextnonce=\"nonce-9\"", true)] {
             let proxy = DigestProxy()
@@ -66,7 +67,7 @@ extension ProxyChallengeTests {
         }
     }
 
-    @Test("credentials that cannot be sent are an error before anything is sent (R-1, R-37)")
+    @Test("credentials that cannot be sent are an error before anything is sent", .rows("R-1", "R-37"))
     func unusable() async throws {
         let peer = try DigestProxy().peer()
         for executor in [
@@ -111,7 +112,7 @@ extension ProxyChallengeTests {
         ) throws(RequestError) {}
     }
 
-    @Test("a request that is challenged while the executor drains is completed (R-37)")
+    @Test("a request that is challenged while the executor drains is completed", .rows("R-37"))
     func drains() async throws {
         let proxy = DigestProxy()
         let peer = try ScriptedPeer { line, number, peer in

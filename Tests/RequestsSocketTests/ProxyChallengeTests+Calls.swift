@@ -2,11 +2,12 @@
 import RequestsMiddleware
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// Calls whose requests a proxy with an authenticator forwards: their redirects, errors and logs.
 extension ProxyChallengeTests {
-    @Test("a call that has left its origin has credentials for the proxy, but no longer its own (R-27, R-37)")
+    @Test("a call that has left its origin has credentials for the proxy, but no longer its own", .rows("R-27", "R-37"))
     func redirects() async throws {
         let proxy = DigestProxy()
         let peer = try ScriptedPeer { line, _, peer in
@@ -37,7 +38,9 @@ extension ProxyChallengeTests {
         }
     }
 
-    @Test("the errors of a streamed body contain the request of the caller, without credentials for the proxy (R-74)")
+    @Test(
+        "the errors of a streamed body contain the request of the caller, without credentials for the proxy",
+        .rows("R-74"))
     func streamed() async throws {
         let proxy = DigestProxy()
         let peer = try ScriptedPeer { line, _, peer in
@@ -74,7 +77,7 @@ extension ProxyChallengeTests {
     }
 
     @Test(
-        "a log contains no credentials that a proxy repeats in its response (R-74)",
+        "a log contains no credentials that a proxy repeats in its response", .rows("R-74"),
         arguments: [true, false])
     func logged(isDigest: Bool) async throws {
         let proxy = DigestProxy()

@@ -2,6 +2,7 @@
 import RequestsMiddleware
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// The challenges of proxies that forward requests.
@@ -35,7 +36,7 @@ struct ProxyChallengeTests {
     }
 
     @Test(
-        "a challenge of a proxy is met once, and later requests have credentials at once (R-37, R-51)",
+        "a challenge of a proxy is met once, and later requests have credentials at once", .rows("R-37", "R-51"),
         arguments: SecuredCall.allCases)
     func meets(call: SecuredCall) async throws {
         let proxy = DigestProxy()
@@ -58,7 +59,8 @@ struct ProxyChallengeTests {
     }
 
     @Test(
-        "the repetition after a challenge uses the same connection where the proxy keeps it open (R-37, R-51)",
+        "the repetition after a challenge uses the same connection where the proxy keeps it open",
+        .rows("R-37", "R-51"),
         arguments: DigestProxy.Ending.allCases)
     func endings(ending: DigestProxy.Ending) async throws {
         let peer = try DigestProxy().peer(ending: ending)
@@ -72,7 +74,7 @@ struct ProxyChallengeTests {
         #expect(peer.connections == (ending.reuses || ending == .longBody ? 1 : 2))
     }
 
-    @Test("the body is sent again after a challenge, and protected by auth-int (R-37)")
+    @Test("the body is sent again after a challenge, and protected by auth-int", .rows("R-37"))
     func bodies() async throws {
         for parameters in ["qop=\"auth\"", "qop=\"auth-int\""] {
             let proxy = DigestProxy(parameters)
@@ -88,7 +90,7 @@ struct ProxyChallengeTests {
         }
     }
 
-    @Test("a body that can be sent once fails after a challenge, with its response (R-37, R-66)")
+    @Test("a body that can be sent once fails after a challenge, with its response", .rows("R-37", "R-66"))
     func unrepeatable() async throws {
         let peer = try DigestProxy().peer(bodyLength: 5)
         let executor = try Self.executor(through: peer, with: Self.digest)
@@ -102,7 +104,7 @@ struct ProxyChallengeTests {
         #expect(peer.notes.count == 1)
     }
 
-    @Test("a body that is not in memory has no auth-int, so a proxy that offers nothing else refuses it (R-37)")
+    @Test("a body that is not in memory has no auth-int, so a proxy that offers nothing else refuses it", .rows("R-37"))
     func unknownBody() async throws {
         for (parameters, status, count) in [("qop=\"auth-int\"", 407, 1), ("qop=\"auth-int, auth\"", 200, 2)] {
             let peer = try DigestProxy(parameters).peer(bodyLength: 5)
@@ -119,7 +121,7 @@ struct ProxyChallengeTests {
         }
     }
 
-    @Test("a stale nonce is replaced, and parallel requests share a nonce, each with its own count (R-37)")
+    @Test("a stale nonce is replaced, and parallel requests share a nonce, each with its own count", .rows("R-37"))
     func shared() async throws {
         let proxy = DigestProxy()
         proxy.state.withLock { $0.lifetime = 10 }
@@ -140,7 +142,7 @@ struct ProxyChallengeTests {
         #expect(proxy.state.withLock { $0.challenges } == before)
     }
 
-    @Test("wrong credentials end with the 407 after one attempt (R-37)")
+    @Test("wrong credentials end with the 407 after one attempt", .rows("R-37"))
     func wrong() async throws {
         let peer = try DigestProxy().peer()
         let executor = try Self.executor(
@@ -156,7 +158,7 @@ struct ProxyChallengeTests {
         }
     }
 
-    @Test("a proxy that always challenges ends a request after three transmissions (R-37, R-66)")
+    @Test("a proxy that always challenges ends a request after three transmissions", .rows("R-37", "R-66"))
     func endless() async throws {
         for form in 0..<3 {
             let count = Lock(0)
@@ -215,7 +217,9 @@ struct ProxyChallengeTests {
 // MARK: Secrets
 
 extension ProxyChallengeTests {
-    @Test("credentials of a proxy are sent to no origin server, and those of an origin server to no proxy (R-27, R-37)")
+    @Test(
+        "credentials of a proxy are sent to no origin server, and those of an origin server to no proxy",
+        .rows("R-27", "R-37"))
     func separate() async throws {
         let proxy = DigestProxy()
         let peer = try proxy.peer()
@@ -252,7 +256,7 @@ extension ProxyChallengeTests {
         #expect(peer.notes.dropFirst(before).allSatisfy { $0.field("Authorization") == nil })
     }
 
-    @Test("the Proxy-Authorization field of a request takes precedence over an authenticator (R-37)")
+    @Test("the Proxy-Authorization field of a request takes precedence over an authenticator", .rows("R-37"))
     func own() async throws {
         let peer = try DigestProxy().peer()
         let executor = try Self.executor(through: peer, with: Self.digest)
@@ -261,7 +265,7 @@ extension ProxyChallengeTests {
         #expect(peer.notes.map { $0.field("Proxy-Authorization") } == ["Basic own"])
     }
 
-    @Test("errors, dumps and metrics contain no secret of a proxy's credentials (R-74, R-37)")
+    @Test("errors, dumps and metrics contain no secret of a proxy's credentials", .rows("R-74", "R-37"))
     func printed() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             guard let head = line.receiveRequest() else { return }

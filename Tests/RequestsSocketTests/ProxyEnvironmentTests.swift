@@ -6,7 +6,7 @@ import Testing
 struct ProxyEnvironmentTests {
     private typealias Proxies = SocketExecutor.ProxyConfiguration
 
-    @Test("variables name the proxy of each scheme, lower case first (R-51)")
+    @Test("variables name the proxy of each scheme, lower case first", .rows("R-51"))
     func variables() throws {
         #expect(try Proxies.environment([:]) == nil)
         #expect(try Proxies.environment(["HTTP_PROXY": ""]) == nil)
@@ -18,14 +18,14 @@ struct ProxyEnvironmentTests {
         #expect(all.https == .init(scheme: .https, host: "t", port: 443))
     }
 
-    @Test("the userinfo of a proxy becomes its credentials, decoded (R-51)")
+    @Test("the userinfo of a proxy becomes its credentials, decoded", .rows("R-51"))
     func userinfo() throws {
         let proxies = try #require(try Proxies.environment(["http_proxy": "http://us%40er:p%3Aw@h:8080/"]))
         #expect(proxies.http == .init(host: "h", port: 8080, authorization: .basic(username: "us@er", password: "p:w")))
         #expect(proxies.https == nil)
     }
 
-    @Test("hosts of NO_PROXY are excluded with the names below them, addresses and ranges (R-51)")
+    @Test("hosts of NO_PROXY are excluded with the names below them, addresses and ranges", .rows("R-51"))
     func exclusions() async throws {
         let list =
             "example.com, .example.org *.example.net,10.0.0.0/8,192.0.2.7,fd00::/8,0:0::0001,[::2],localhost,,a..b/c"
@@ -61,14 +61,14 @@ struct ProxyEnvironmentTests {
         #expect(proxy.serves("example", port: 80) && proxy.serves("test", port: 80))
     }
 
-    @Test("HTTP_PROXY is ignored in a CGI program, in which a client can set it (R-51)")
+    @Test("HTTP_PROXY is ignored in a CGI program, in which a client can set it", .rows("R-51"))
     func commonGateway() throws {
         let variables = ["HTTP_PROXY": "http://evil:1", "REQUEST_METHOD": "GET"]
         #expect(try Proxies.environment(variables) == nil)
         #expect(try Proxies.environment(variables.merging(["http_proxy": "a:1"]) { $1 })?.http?.host == "a")
     }
 
-    @Test("a value that is not a proxy URL is an error without the value (R-74)")
+    @Test("a value that is not a proxy URL is an error without the value", .rows("R-74"))
     func invalid() {
         for text in [
             "ftp://secret:hidden@h", "http://", "http://secret:hidden@", "socks4://h", "http://h:99999", "a b",

@@ -35,7 +35,7 @@ struct ProxyTests {
     private static let credentials = SocketExecutor.Proxy.Authorization.basic(username: "u", password: "hunter2")
     private static let field = "Proxy-Authorization: Basic dTpodW50ZXIy"
 
-    @Test("a request to a proxy has an absolute URI, Host of the origin and proxy credentials (R-4, R-51)")
+    @Test("a request to a proxy has an absolute URI, Host of the origin and proxy credentials", .rows("R-4", "R-51"))
     func absoluteForm() async throws {
         let peer = try Self.peer()
         let executor = try Self.executor(through: peer, authorization: Self.credentials)
@@ -50,7 +50,7 @@ struct ProxyTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a 407 is returned, and proxy credentials of the request take precedence (R-51)")
+    @Test("a 407 is returned, and proxy credentials of the request take precedence", .rows("R-51"))
     func proxyAuthentication() async throws {
         let peer = try Self.peer { _ in
             "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n"
@@ -65,7 +65,7 @@ struct ProxyTests {
         #expect(!peer.notes[0].contains(Self.field))
     }
 
-    @Test("proxy credentials are never sent to an origin server (R-27, R-51)")
+    @Test("proxy credentials are never sent to an origin server", .rows("R-27", "R-51"))
     func direct() async throws {
         let origin = try Self.peer()
         let proxy = try Self.peer()
@@ -79,7 +79,7 @@ struct ProxyTests {
         #expect(proxy.connections == 0)
     }
 
-    @Test("connections to an address as a proxy and as an origin are separate (R-51)")
+    @Test("connections to an address as a proxy and as an origin are separate", .rows("R-51"))
     func pooled() async throws {
         let peer = try Self.peer()
         let executor = try Self.executor(through: peer, excludedHosts: ["127.0.0.1"])
@@ -89,7 +89,8 @@ struct ProxyTests {
         #expect(executor.connections == (2, 2))
     }
 
-    @Test("a redirect is sent through the proxy with its credentials, without those of the origin (R-27, R-51)")
+    @Test(
+        "a redirect is sent through the proxy with its credentials, without those of the origin", .rows("R-27", "R-51"))
     func redirects() async throws {
         let peer = try Self.peer { line in
             guard line.contains("a.example") else { return ok }
@@ -105,7 +106,8 @@ struct ProxyTests {
         #expect(peer.notes.last?.hasPrefix("GET http://b.example/next HTTP/1.1\r\nHost: b.example\r\n") == true)
     }
 
-    @Test("the Proxy-Authorization field of a request is kept only by redirects within the origin (R-27, R-51)")
+    @Test(
+        "the Proxy-Authorization field of a request is kept only by redirects within the origin", .rows("R-27", "R-51"))
     func ownCredentials() async throws {
         for (location, isKept) in [
             ("/next", true), ("http://a.example:80/next", true), ("http://b.example/next", false),
@@ -168,7 +170,7 @@ struct ProxyTests {
         #expect(error?.detail?.contains("the proxy \(silent.authority)") == true)
     }
 
-    @Test("an invalid proxy is an error before anything is sent (R-1, R-2)")
+    @Test("an invalid proxy is an error before anything is sent", .rows("R-1", "R-2"))
     func invalid() async throws {
         for (host, port, authorization) in [
             ("", 80, "Basic a"), ("a b", 80, "Basic a"), ("u@h", 80, "Basic a"), ("h/x", 80, "Basic a"),
@@ -239,7 +241,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("the description of a proxy contains no credentials (R-74)")
+    @Test("the description of a proxy contains no credentials", .rows("R-74"))
     func printed() {
         let proxy = SocketExecutor.Proxy(host: "h", port: 1, authorization: Self.credentials)
         var text = "\(proxy)"
@@ -247,7 +249,7 @@ struct ProxyTests {
         #expect(!text.contains("dTpodW50ZXIy"))
     }
 
-    @Test("proxies and credentials of the environment are not used (R-35)")
+    @Test("proxies and credentials of the environment are not used", .rows("R-35"))
     func environment() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()

@@ -15,7 +15,7 @@ struct RacingTests {
         try #require(SocketAddress(ipLiteral: "fd00::\(number)", port: 0))
     }
 
-    @Test("addresses of both families alternate, IPv6 first, each in order (R-50)")
+    @Test("addresses of both families alternate, IPv6 first, each in order", .rows("R-50"))
     func turns() throws {
         let (a, b, c) = (try Self.four(1), try Self.four(2), try Self.four(3))
         let (x, y, z) = (try Self.six(1), try Self.six(2), try Self.six(3))
@@ -27,7 +27,7 @@ struct RacingTests {
         #expect(AddressRace.inTurns([x, y, z, a, b]) == [x, a, y, b, z])
     }
 
-    @Test("the next attempt starts after the delay, or at once after a failure (R-50)")
+    @Test("the next attempt starts after the delay, or at once after a failure", .rows("R-50"))
     func steps() throws {
         let (a, x, y) = (try Self.four(1), try Self.six(1), try Self.six(2))
         let start = Deadline(nanoseconds: 0)
@@ -47,7 +47,7 @@ struct RacingTests {
         #expect(race.next(at: at(290)) == .exhausted)
     }
 
-    @Test("the delay is shorter if the connect limit would end before the last attempt (R-50)")
+    @Test("the delay is shorter if the connect limit would end before the last attempt", .rows("R-50"))
     func fairness() {
         func delay(_ limit: Duration?, _ count: Int) -> Duration {
             AddressRace.delay(.milliseconds(250), within: limit, among: count)
@@ -59,7 +59,7 @@ struct RacingTests {
         #expect(delay(.seconds(1), 0) == .milliseconds(250))
     }
 
-    @Test("no address is skipped, however late the race continues (R-50)")
+    @Test("no address is skipped, however late the race continues", .rows("R-50"))
     func late() throws {
         let (a, b) = (try Self.four(1), try Self.four(2))
         var race = AddressRace([a, b], delay: .zero)
@@ -70,7 +70,7 @@ struct RacingTests {
         #expect(race.alarm == nil)
     }
 
-    @Test("a race without addresses is exhausted, and one with a single address has no next attempt (R-50)")
+    @Test("a race without addresses is exhausted, and one with a single address has no next attempt", .rows("R-50"))
     func shortRaces() throws {
         var none = AddressRace([], delay: .seconds(1))
         #expect(none.next(at: .now) == .exhausted)
@@ -104,7 +104,7 @@ extension RacingTests {
         }
     }
 
-    @Test("a refused connection starts the next attempt at once (R-50)")
+    @Test("a refused connection starts the next attempt at once", .rows("R-50"))
     func refused() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         // With this delay only failures start the next attempt.
@@ -112,7 +112,7 @@ extension RacingTests {
         #expect(try await executor.execute(request(peer.address.port)).text == "ok")
     }
 
-    @Test("attempts that do not complete are raced, and the first established connection is used (R-50)")
+    @Test("attempts that do not complete are raced, and the first established connection is used", .rows("R-50"))
     func unresponsive() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let port = try #require(peer.address.port)
@@ -124,7 +124,7 @@ extension RacingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("the sockets of the other attempts are closed, however the race ends (R-50, R-53)")
+    @Test("the sockets of the other attempts are closed, however the race ends", .rows("R-50", "R-53"))
     func otherAttempts() async {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
@@ -150,7 +150,7 @@ extension RacingTests {
         }
     }
 
-    @Test("all attempts share the connect limit and the deadline (R-48, R-50)")
+    @Test("all attempts share the connect limit and the deadline", .rows("R-48", "R-50"))
     func sharedLimit() async throws {
         let first = try FullListener(on: Self.four(2))
         let port = try #require(first.address.port)
@@ -166,7 +166,7 @@ extension RacingTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("a blocking call races addresses (R-50)")
+    @Test("a blocking call races addresses", .rows("R-50"))
     func blocking() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let port = try #require(peer.address.port)
@@ -177,7 +177,7 @@ extension RacingTests {
         #expect(text == "ok")
     }
 
-    @Test("the addresses of a host are cached for the next call unless all of them failed (R-50)")
+    @Test("the addresses of a host are cached for the next call unless all of them failed", .rows("R-50"))
     func keeping() async throws {
         let peer = try ScriptedPeer { line, _, _ in while line.receiveRequest() != nil { line.send(ok); return } }
         let lookups = SharedCounter()

@@ -15,7 +15,7 @@ struct ReceivingTests {
     }
 
     @Test(
-        "after a response without a body the connection is reused (R-19)",
+        "after a response without a body the connection is reused", .rows("R-19"),
         arguments: [
             (.head, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
             (.head, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -39,7 +39,7 @@ struct ReceivingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a body that ends when the connection closes is complete (R-47)")
+    @Test("a body that ends when the connection closes is complete", .rows("R-47"))
     func untilClose() async throws {
         let peer = try closing(after: "HTTP/1.1 200 OK\r\n\r\nall of it")
         let executor = SocketExecutor()
@@ -48,7 +48,7 @@ struct ReceivingTests {
     }
 
     @Test(
-        "a truncated response is a lost connection, with the received part (R-20)",
+        "a truncated response is a lost connection, with the received part", .rows("R-20"),
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", "abc"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "abc"),
@@ -65,7 +65,7 @@ struct ReceivingTests {
     }
 
     @Test(
-        "a response that is not HTTP/1 is a protocol violation, and the connection is closed (R-65)",
+        "a response that is not HTTP/1 is a protocol violation, and the connection is closed", .rows("R-65"),
         arguments: [
             "\u{15}\u{3}\u{1}\0\u{2}\u{2}F", "SSH-2.0-OpenSSH\r\n", "HTTP/2 200 OK\r\n\r\n",
             "HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
@@ -77,7 +77,7 @@ struct ReceivingTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("an endless head exceeds its limit (R-17)")
+    @Test("an endless head exceeds its limit", .rows("R-17"))
     func maximumHeadSize() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             guard line.receiveRequest() != nil else { return }
@@ -90,7 +90,8 @@ struct ReceivingTests {
     }
 
     @Test(
-        "a body over the limit is an error, by its Content-Length before it is read, or else while reading (R-25)",
+        "a body over the limit is an error, by its Content-Length before it is read, or else while reading",
+        .rows("R-25"),
         arguments: ["HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n", chunkedHead + "400\r\n"])
     func bodyLimit(head: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -149,7 +150,7 @@ struct ReceivingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a truncated download creates no file, and the body of an error status is collected (R-20)")
+    @Test("a truncated download creates no file, and the body of an error status is collected", .rows("R-20"))
     func file() async throws {
         let folder = TemporaryDirectory()
         let cut = try closing(after: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc")
@@ -163,7 +164,7 @@ struct ReceivingTests {
         #expect(folder.names.isEmpty)
     }
 
-    @Test("trailers of a stream are available at its end, when its connection becomes idle (R-14)")
+    @Test("trailers of a stream are available at its end, when its connection becomes idle", .rows("R-14"))
     func trailers() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             line.respondToAll(Self.chunkedHead + "2\r\nok\r\n0\r\nX-Sum: 1\r\nContent-Length: 9\r\n\r\n")
@@ -179,7 +180,7 @@ struct ReceivingTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("the connection of a stream with two concurrent reads is not reused (R-44)")
+    @Test("the connection of a stream with two concurrent reads is not reused", .rows("R-44"))
     func dropped() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -205,7 +206,7 @@ struct ReceivingTests {
         #expect(second.metrics.isReusedConnection == false)
     }
 
-    @Test("a slow reader stops the sender: bytes are received only when they are read (R-69)")
+    @Test("a slow reader stops the sender: bytes are received only when they are read", .rows("R-69"))
     func backPressure() async throws {
         let sent = SharedCounter()
         let peer = try ScriptedPeer { line, _, peer in

@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// The body of a redirect on a reused connection, in pieces, and the expected result.
@@ -65,7 +66,7 @@ struct RedirectDrainTests {
     }
 
     @Test(
-        "a blocking call reads the body if the connection can be kept, and closes it otherwise (R-20, R-25)",
+        "a blocking call reads the body if the connection can be kept, and closes it otherwise", .rows("R-20", "R-25"),
         arguments: RedirectBody.all)
     func inPlace(body: RedirectBody) async throws {
         let peer = try peer(body)
@@ -78,7 +79,7 @@ struct RedirectDrainTests {
     }
 
     @Test(
-        "an awaited call reads the body if the connection can be kept, and closes it otherwise (R-20, R-25)",
+        "an awaited call reads the body if the connection can be kept, and closes it otherwise", .rows("R-20", "R-25"),
         arguments: RedirectBody.all,
         [ResponseBody.Delivery.collected(limit: 4), .streamed, .file(path: "/tmp/unused")])
     func inTask(body: RedirectBody, delivery: ResponseBody.Delivery) async throws {
@@ -88,7 +89,7 @@ struct RedirectDrainTests {
         await check(try await executor.execute(request(peer, delivery)), body, executor)
     }
 
-    @Test("the body is read up to the limit of the policy, to the byte (R-25)", arguments: [0, 4, 5])
+    @Test("the body is read up to the limit of the policy, to the byte", .rows("R-25"), arguments: [0, 4, 5])
     func limit(limit: Int) async throws {
         let body = RedirectBody(
             framing: "Transfer-Encoding: chunked", pieces: ["5\r\nhello\r\n0\r\n\r\n"], text: "", isKept: false)
@@ -100,7 +101,7 @@ struct RedirectDrainTests {
         await eventually { executor.connections == (limit == 5 ? (1, 1) : (0, 0)) }
     }
 
-    @Test("the deadline and cancellation end the call while the body is read (R-20)")
+    @Test("the deadline and cancellation end the call while the body is read", .rows("R-20"))
     func endOfCall() async throws {
         let peer = try peer(RedirectBody(framing: "Content-Length: 5", pieces: ["hel"], text: "hel", isKept: false))
         let executor = SocketExecutor()

@@ -1,11 +1,12 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Requests that are not sent", .timeLimit(.minutes(10)))
 struct RefusalTests {
     @Test(
-        "a control character in a field name or value is an error, and no connection is opened (R-1)",
+        "a control character in a field name or value is an error, and no connection is opened", .rows("R-1"),
         arguments: ["\r", "\n", "\0", "\u{7F}", "\u{1}", "\r\n X: 1"])
     func controlBytes(text: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
@@ -23,7 +24,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a method that is not a token, or CONNECT, is an error (R-2)",
+        "a method that is not a token, or CONNECT, is an error", .rows("R-2"),
         arguments: ["", "GET ", "GET /x HTTP/1.1\r\nX: ", "G\u{0}T", "CONNECT"])
     func method(text: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
@@ -32,7 +33,7 @@ struct RefusalTests {
         #expect(peer.connections == 0)
     }
 
-    @Test("framing fields of the request are not sent (R-3)")
+    @Test("framing fields of the request are not sent", .rows("R-3"))
     func framingFields() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             if let request = line.receiveRequest(bodyLength: 5) { peer.note(request) }
@@ -51,7 +52,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "Host is first and derived from the URL, with brackets, without zone and default port (R-4)",
+        "Host is first and derived from the URL, with brackets, without zone and default port", .rows("R-4"),
         arguments: [
             ("http://[fe80::1%25lo]:8080/", "[fe80::1]:8080"), ("http://[::1]/", "[::1]"),
             ("http://EXAMPLE.com:80/", "example.com"), ("http://user:pass@a.example/", "a.example"),
@@ -88,7 +89,7 @@ struct RefusalTests {
         #expect(try await executor.execute(same).text == "ok")
     }
 
-    @Test("an invalid or missing unix socket path is an error (R-59)")
+    @Test("an invalid or missing unix socket path is an error", .rows("R-59"))
     func socketPaths() async throws {
         let request = PreparedRequest(target: try TargetURI("http://engine/"))
         for path in ["", String(repeating: "a", count: 108), "/a\0b"] {
@@ -103,7 +104,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("a call in a cancelled task sends nothing (R-67)")
+    @Test("a call in a cancelled task sends nothing", .rows("R-67"))
     func cancelledBefore() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let request = try peer.request()
@@ -117,7 +118,7 @@ struct RefusalTests {
         #expect(peer.connections == 0)
     }
 
-    @Test("a call whose deadline has passed sends nothing (R-48)")
+    @Test("a call whose deadline has passed sends nothing", .rows("R-48"))
     func deadlineBefore() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let error = await SocketExecutor().failure(of: try peer.request().with { $0.deadline = .now })

@@ -1,9 +1,10 @@
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Response heads", .timeLimit(.minutes(10)))
 struct ResponseHeadTests {
-    @Test("a connection that ends after an interim response is lost before the final one (R-18)")
+    @Test("a connection that ends after an interim response is lost before the final one", .rows("R-18"))
     func interimOnly() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -14,7 +15,7 @@ struct ResponseHeadTests {
         #expect(error?.detail == "the connection ended after an interim (1xx) response, before the final one")
     }
 
-    @Test("the limit of a field line is 100 KiB and can be changed up to that of the head (R-17)")
+    @Test("the limit of a field line is 100 KiB and can be changed up to that of the head", .rows("R-17"))
     func fieldLine() async throws {
         let value = String(repeating: "a", count: 150 << 10)
         let peer = try ScriptedPeer { line, _, _ in

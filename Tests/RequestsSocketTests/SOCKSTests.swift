@@ -1,6 +1,7 @@
 import RequestsPOSIX
 import RequestsSocket
 import RequestsTLS
+import TestSupport
 import Testing
 
 @Suite("SOCKS 5 proxy", .timeLimit(.minutes(10)))
@@ -43,7 +44,7 @@ struct SOCKSTests {
     private static let name = Array("origin.example".utf8)
     private static let accepted: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
 
-    @Test("the proxy receives the name of the host, and the request is that to the origin (R-51)")
+    @Test("the proxy receives the name of the host, and the request is that to the origin", .rows("R-51"))
     func plain() async throws {
         for piece in [1, .max] {
             let peer = try Self.proxy([[5, 0], Self.accepted], piece: piece)
@@ -58,7 +59,7 @@ struct SOCKSTests {
         }
     }
 
-    @Test("addresses are sent as addresses, and replies of each address type are read (R-51)")
+    @Test("addresses are sent as addresses, and replies of each address type are read", .rows("R-51"))
     func addresses() async throws {
         for (host, expected) in [
             ("192.0.2.7", [1, 192, 0, 2, 7]),
@@ -83,7 +84,7 @@ struct SOCKSTests {
         #expect(peer.notes[1].hasSuffix(", 1, 187]"))
     }
 
-    @Test("a username and a password are sent if the proxy selects them, and never printed (R-74)")
+    @Test("a username and a password are sent if the proxy selects them, and never printed", .rows("R-74"))
     func credentials() async throws {
         let authorization = SocketExecutor.Proxy.Authorization.basic(username: "user", password: "pä")
         let peer = try Self.proxy([[5, 2], [1, 0], Self.accepted])
@@ -98,7 +99,7 @@ struct SOCKSTests {
         #expect(error?.debugDescription.contains("pä") == false)
     }
 
-    @Test("a refusal or a violation of the proxy is a typed error, and nothing is sent (R-51)")
+    @Test("a refusal or a violation of the proxy is a typed error, and nothing is sent", .rows("R-51"))
     func refusals() async throws {
         let refused = RequestError.Reason.proxyRefused
         for (replies, reason, detail) in [
@@ -120,7 +121,7 @@ struct SOCKSTests {
         }
     }
 
-    @Test("a proxy that stalls or closes after any byte is subject to the limits of connecting (R-51, R-48)")
+    @Test("a proxy that stalls or closes after any byte is subject to the limits of connecting", .rows("R-51", "R-48"))
     func cuts() async throws {
         let whole: [UInt8] = [5, 0] + Self.accepted
         for count in 0..<whole.count {
@@ -144,7 +145,7 @@ struct SOCKSTests {
         }
     }
 
-    @Test("credentials and names that SOCKS cannot transfer are errors before anything is sent (R-1)")
+    @Test("credentials and names that SOCKS cannot transfer are errors before anything is sent", .rows("R-1"))
     func invalid() async throws {
         let peer = try Self.proxy([])
         for authorization in [

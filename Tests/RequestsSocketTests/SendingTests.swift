@@ -37,7 +37,7 @@ struct Blocks: RequestBody.Source {
 @Suite("Sending bodies", .timeLimit(.minutes(10)))
 struct SendingTests {
     @Test(
-        "a stream of another length than declared, or that fails, is an error and not sent completely (R-5)",
+        "a stream of another length than declared, or that fails, is an error and not sent completely", .rows("R-5"),
         arguments: [
             (["ab", "c"], 4, false), (["ab", "cde"], 4, false), (["abcd", "", "e"], 4, false), (["abc"], 4, true),
             ([], 1, false), (["a"], 0, false),
@@ -56,7 +56,8 @@ struct SendingTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("a stream of unknown length is sent in chunks, without empty ones, and the connection is reused (R-6)")
+    @Test(
+        "a stream of unknown length is sent in chunks, without empty ones, and the connection is reused", .rows("R-6"))
     func chunked() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             for end in ["0\r\n\r\n", "1\r\nx\r\n0\r\n\r\n"] {
@@ -76,7 +77,7 @@ struct SendingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("the last chunk of a stream that fails is not sent (R-5)")
+    @Test("the last chunk of a stream that fails is not sent", .rows("R-5"))
     func chunkedFailure() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             peer.note(String(decoding: line.receiveAll(), as: UTF8.self))
@@ -127,7 +128,7 @@ struct SendingTests {
     }
 
     @Test(
-        "a response before the end of the body is returned, and the connection is not reused (R-45)",
+        "a response before the end of the body is returned, and the connection is not reused", .rows("R-45"),
         arguments: [true, false])
     func earlyResponse(closes: Bool) async throws {
         let peer = try ScriptedPeer { line, number, _ in
@@ -150,7 +151,7 @@ struct SendingTests {
         peer.stop()
     }
 
-    @Test("a reset during an upload is a lost connection, never a signal (R-56)")
+    @Test("a reset during an upload is a lost connection, never a signal", .rows("R-56"))
     func reset() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receive(1)

@@ -16,7 +16,8 @@ struct SocketResponseCorpusTests {
     static let readCaps = [Int.max, 1, 3]
 
     @Test(
-        "every response is accepted or rejected as the corpus states, and the next is not affected (R-9, R-20, R-22)",
+        "every response is accepted or rejected as the corpus states, and the next is not affected",
+        .rows("R-9", "R-20", "R-22"),
         arguments: readCaps)
     func verdicts(cap: Int) async throws {
         let peer = try ScriptedPeer { line, _, _ in Self.serve(line) }
@@ -40,7 +41,7 @@ struct SocketResponseCorpusTests {
     private static let accepted = Corpora.responses.filter { $0.expect.verdict == .accept }
 
     @Test(
-        "every response is read the same, wherever a read splits it (R-20)",
+        "every response is read the same, wherever a read splits it", .rows("R-20"),
         .notInstrumented("its cases differ only in bytes"), arguments: accepted)
     func splits(test: ResponseCase) async throws {
         let path = Self.freeName()
@@ -60,7 +61,7 @@ struct SocketResponseCorpusTests {
     }
 
     @Test(
-        "a truncated response is an error, unless its body ends when the connection closes (R-20)",
+        "a truncated response is an error, unless its body ends when the connection closes", .rows("R-20"),
         .notInstrumented("its cases differ only in bytes"),
         arguments: accepted)
     func cuts(test: ResponseCase) async throws {

@@ -28,7 +28,7 @@ extension SocketExecutor {
 @Suite("Blocked threads and pool limits", .timeLimit(.minutes(10)))
 struct StalledThreadTests {
     @Test(
-        "awaited and blocking calls of one task group complete with few connections (R-52, HT-1)",
+        "awaited and blocking calls of one task group complete with few connections", .rows("R-52", "HT-1"),
         arguments: [nil, 1, 2, 16], [1, 3])
     func storm(threads: Int?, connections: Int) async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -65,7 +65,7 @@ struct StalledThreadTests {
         #expect(executor.connections.open <= connections)
     }
 
-    @Test("a blocked thread opens a connection if the call with the last one cannot run (R-52)")
+    @Test("a blocked thread opens a connection if the call with the last one cannot run", .rows("R-52"))
     func held() async {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, number, peer in
@@ -101,7 +101,7 @@ struct StalledThreadTests {
         }
     }
 
-    @Test("a blocked thread opens a connection if a call cannot take the one that it was granted (R-52)")
+    @Test("a blocked thread opens a connection if a call cannot take the one that it was granted", .rows("R-52"))
     func untaken() async {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, _, peer in
@@ -133,7 +133,7 @@ struct StalledThreadTests {
         }
     }
 
-    @Test("a blocked thread opens a connection if one to another origin cannot be used (R-52)")
+    @Test("a blocked thread opens a connection if one to another origin cannot be used", .rows("R-52"))
     func total() async {
         await #expect(processExitsWith: .success) {
             let peers = try (0..<2).map { _ in
@@ -160,7 +160,9 @@ struct StalledThreadTests {
         }
     }
 
-    @Test("a connection that is not established, because no thread can run its call, does not block others (R-52)")
+    @Test(
+        "a connection that is not established, because no thread can run its call, does not block others", .rows("R-52")
+    )
     func unresolved() async {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
@@ -195,7 +197,7 @@ struct StalledThreadTests {
         }
     }
 
-    @Test("an upload that suspends, so that another call blocks its thread, does not block that call (R-52)")
+    @Test("an upload that suspends, so that another call blocks its thread, does not block that call", .rows("R-52"))
     func yielding() async {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, number, _ in

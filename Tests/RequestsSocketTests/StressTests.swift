@@ -178,25 +178,29 @@ private enum Storm {
 @Suite("Stress", .timeLimit(.minutes(30)))
 struct StressTests {
     @Test(
-        "calls cancelled at any time do not affect others, and release sockets and waits (R-44, R-49, R-67, R-68)"
+        "calls cancelled at any time do not affect others, and release sockets and waits",
+        .rows("R-44", "R-49", "R-67", "R-68")
     )
     func cancelling() async {
         await #expect(processExitsWith: .success) { try await Storm.cancelling() }
     }
 
     @Test(
-        "cancelled calls of a SocketTaskExecutor affect no others, and release sockets and waits (R-44, R-49, R-67, R-68)"
+        "cancelled calls of a SocketTaskExecutor affect no others, and release sockets and waits",
+        .rows("R-44", "R-49", "R-67", "R-68")
     )
     func cancellingOnReactor() async {
         await #expect(processExitsWith: .success) { try await Storm.cancelling(preferring: .shared) }
     }
 
-    @Test("64 tasks share one executor, and no socket or wait remains (R-49, R-52, R-53, R-68)")
+    @Test("64 tasks share one executor, and no socket or wait remains", .rows("R-49", "R-52", "R-53", "R-68"))
     func sharing() async {
         await #expect(processExitsWith: .success) { try await Storm.sharing() }
     }
 
-    @Test("64 tasks of a SocketTaskExecutor share one executor, and no socket or wait remains (R-49, R-52, R-53, R-68)")
+    @Test(
+        "64 tasks of a SocketTaskExecutor share one executor, and no socket or wait remains",
+        .rows("R-49", "R-52", "R-53", "R-68"))
     func sharingOnReactor() async {
         await #expect(processExitsWith: .success) { try await Storm.sharing(preferring: .shared) }
     }

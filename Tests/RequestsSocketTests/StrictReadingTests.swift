@@ -22,7 +22,8 @@ struct StrictReadingTests {
     private static func head(_ fields: String) -> String { "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nhello" }
 
     @Test(
-        "after an invalid response the next request uses a new connection (R-9, R-10, R-11, R-12, R-15, R-26)",
+        "after an invalid response the next request uses a new connection",
+        .rows("R-9", "R-10", "R-11", "R-12", "R-15", "R-26"),
         arguments: [
             head("Content-Length: 5\r\nContent-Length: 6"), head("Content-Length: +5"), head("Content-Length: -1"),
             head("Content-Length: 5, 6"), head("Content-Length: 99999999999999999999"), head("Content-Length: 5 5"),
@@ -97,7 +98,7 @@ struct StrictReadingTests {
         }
     }
 
-    @Test("a folded line continues the previous field and is not a framing field (R-16)")
+    @Test("a folded line continues the previous field and is not a framing field", .rows("R-16"))
     func folded() async throws {
         let peer = try peer("HTTP/1.1 200 OK\r\nX: a\r\n\t b\r\n Content-Length: 9\r\nContent-Length: 2\r\n\r\nok")
         let response = try await SocketExecutor().execute(peer.request())
@@ -107,7 +108,7 @@ struct StrictReadingTests {
         #expect(await SocketExecutor().failure(of: try framing.request())?.reason == .protocolViolation)
     }
 
-    @Test("any number of small chunks is read, and chunk extensions and trailers are limited (R-13)")
+    @Test("any number of small chunks is read, and chunk extensions and trailers are limited", .rows("R-13"))
     func overhead() async throws {
         let small = try peer(Self.chunked(String(repeating: "1\r\na\r\n", count: 100_000) + "0\r\n\r\n"))
         #expect(try await SocketExecutor().execute(small.request()).text?.utf8.count == 100_000)
@@ -134,7 +135,7 @@ struct StrictReadingTests {
         }
     }
 
-    @Test("a peer may end its side after the response, but not before, and no call spins (R-54)")
+    @Test("a peer may end its side after the response, but not before, and no call spins", .rows("R-54"))
     func halfClosed() async throws {
         let peer = try ScriptedPeer { line, number, peer in
             _ = line.receiveRequest()
@@ -160,7 +161,7 @@ struct StrictReadingTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("the client keeps its side open until the response arrives (R-54)")
+    @Test("the client keeps its side open until the response arrives", .rows("R-54"))
     func openSide() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             _ = line.receiveRequest()
@@ -173,7 +174,7 @@ struct StrictReadingTests {
         #expect(peer.notes == ["idle"])
     }
 
-    @Test("connections are separate for each host and port (R-51)")
+    @Test("connections are separate for each host and port", .rows("R-51"))
     func keys() async throws {
         let first = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let second = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }

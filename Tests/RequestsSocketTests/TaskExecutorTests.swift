@@ -34,7 +34,7 @@ struct TaskExecutorTests {
         }
     }
 
-    @Test("many tasks share the thread, and each receives its own response (R-52)")
+    @Test("many tasks share the thread, and each receives its own response", .rows("R-52"))
     func many() async throws {
         try await withTestServer(serving: echo) { server in
             let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 20 }
@@ -71,7 +71,7 @@ struct TaskExecutorTests {
         }
     }
 
-    @Test("a task that never waits does not delay the responses and time limits of others (R-48)")
+    @Test("a task that never waits does not delay the responses and time limits of others", .rows("R-48"))
     func fairness() async throws {
         let silent = try ScriptedPeer { line, _, _ in while line.receive() != nil {} }
         try await withTestServer(serving: echo) { server in
@@ -93,7 +93,7 @@ struct TaskExecutorTests {
         }
     }
 
-    @Test("a task is cancelled while it waits on its thread (R-44)")
+    @Test("a task is cancelled while it waits on its thread", .rows("R-44"))
     func cancellation() async throws {
         let silent = try ScriptedPeer { line, _, _ in while line.receive() != nil {} }
         let (tasks, executor) = (SocketTaskExecutor(), SocketExecutor())
@@ -106,7 +106,7 @@ struct TaskExecutorTests {
         #expect(reactor.pendingWaits == 0)
     }
 
-    @Test("a blocking call in such a task needs nothing of its thread, which it blocks (HT-1, R-50)")
+    @Test("a blocking call in such a task needs nothing of its thread, which it blocks", .rows("HT-1", "R-50"))
     func blocking() async throws {
         let peer = try ScriptedPeer { line, number, _ in
             _ = line.receiveRequest()

@@ -34,7 +34,7 @@ struct TimeTests {
         #expect(error?.reason == .timedOut(.total))
     }
 
-    @Test("the connect limit ends a lookup (R-48)")
+    @Test("the connect limit ends a lookup", .rows("R-48"))
     func resolving() async throws {
         let gate = Gate()
         let executor = SocketExecutor.with {
@@ -50,7 +50,7 @@ struct TimeTests {
         gate.open()
     }
 
-    @Test("the connect limit ends the wait for a connection of the pool (R-48)")
+    @Test("the connect limit ends the wait for a connection of the pool", .rows("R-48"))
     func waitingForConnection() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
         let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
@@ -65,7 +65,7 @@ struct TimeTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("the connect limit ends a connection attempt (R-48)")
+    @Test("the connect limit ends a connection attempt", .rows("R-48"))
     func connecting() async throws {
         let full = try FullListener()
         let address = full.address
@@ -78,7 +78,7 @@ struct TimeTests {
         withExtendedLifetime(full) {}
     }
 
-    @Test("the limit between bytes ends sending to a peer that does not read (R-48)")
+    @Test("the limit between bytes ends sending to a peer that does not read", .rows("R-48"))
     func sending() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForStop() }
         let body = RequestBody.bytes(Data(repeating: 1, count: 64 << 20))
@@ -87,7 +87,7 @@ struct TimeTests {
         peer.stop()
     }
 
-    @Test("the first-byte limit applies to the first byte, and the limit between bytes to later ones (R-48)")
+    @Test("the first-byte limit applies to the first byte, and the limit between bytes to later ones", .rows("R-48"))
     func receiving() async throws {
         for (response, phase) in [
             ("", RequestError.Phase.firstByte), ("HTTP/1.1 200", .betweenBytes),
@@ -110,7 +110,7 @@ struct TimeTests {
         }
     }
 
-    @Test("a slow response within the limit between bytes ends at the deadline (R-48)")
+    @Test("a slow response within the limit between bytes ends at the deadline", .rows("R-48"))
     func total() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -134,7 +134,7 @@ struct TimeTests {
         }
     }
 
-    @Test("cancellation ends a call in every phase, and closes its connection (R-44, R-67)")
+    @Test("cancellation ends a call in every phase, and closes its connection", .rows("R-44", "R-67"))
     func cancelling() async throws {
         let scripts: [@Sendable (borrowing ScriptedPeer.Line) -> Void] = [
             { $0.waitForStop() },
@@ -169,7 +169,9 @@ struct TimeTests {
         }
     }
 
-    @Test("a file upload that never waits checks for cancellation every MiB (R-67)", arguments: FileSending.allCases)
+    @Test(
+        "a file upload that never waits checks for cancellation every MiB", .rows("R-67"),
+        arguments: FileSending.allCases)
     func cancelledInFile(sending: FileSending) async throws {
         let folder = TemporaryDirectory()
         try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
@@ -188,7 +190,8 @@ struct TimeTests {
     }
 
     @Test(
-        "a streamed upload that never waits checks for cancellation every 32 chunks (R-67)", arguments: [1 << 20, nil])
+        "a streamed upload that never waits checks for cancellation every 32 chunks", .rows("R-67"),
+        arguments: [1 << 20, nil])
     func cancelledInStream(length: Int?) async throws {
         let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
         let chunks = SharedCounter()
@@ -203,7 +206,7 @@ struct TimeTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("a call that is cancelled at any time never affects the response of another (R-44, R-67, R-68)")
+    @Test("a call that is cancelled at any time never affects the response of another", .rows("R-44", "R-67", "R-68"))
     func randomCancels() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while let request = line.receiveRequest() {

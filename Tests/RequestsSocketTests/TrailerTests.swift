@@ -21,7 +21,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("trailers follow the last chunk of every kind of body, and the connection is reused (R-14)")
+    @Test("trailers follow the last chunk of every kind of body, and the connection is reused", .rows("R-14"))
     func sent() async throws {
         let folder = TemporaryDirectory()
         try folder.write(Array("hello".utf8), to: "body")
@@ -45,7 +45,7 @@ struct TrailerTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("trailers are produced after the body (R-14)")
+    @Test("trailers are produced after the body", .rows("R-14"))
     func made() async throws {
         let peer = try peer()
         let count = SharedCounter()
@@ -60,7 +60,7 @@ struct TrailerTests {
         #expect(peer.notes.count == 1)
     }
 
-    @Test("trailers that are undeclared, invalid or fail to be produced are an error (R-1, R-5, R-14)")
+    @Test("trailers that are undeclared, invalid or fail to be produced are an error", .rows("R-1", "R-5", "R-14"))
     func invalid() async throws {
         let peer = try peer()
         let executor = SocketExecutor()
@@ -78,7 +78,7 @@ struct TrailerTests {
         #expect(peer.notes.allSatisfy { !$0.contains("0\r\n") })
     }
 
-    @Test("a body with trailers of another length than declared is not sent completely (R-5, R-14)")
+    @Test("a body with trailers of another length than declared is not sent completely", .rows("R-5", "R-14"))
     func declared() async throws {
         let peer = try peer()
         for chunks in [["abc"], ["abcd", "e"]] {

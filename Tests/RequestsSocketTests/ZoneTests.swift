@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 private let hasIPv6 = (try? Socket.listening(on: .loopbackIPv6())) != nil
@@ -7,7 +8,7 @@ private let hasIPv6 = (try? Socket.listening(on: .loopbackIPv6())) != nil
 /// A zone identifies the network of an address: it is part of the socket's address and is never sent.
 @Suite("Zones over sockets", .timeLimit(.minutes(10)), .enabled(if: hasIPv6, "no IPv6 on the loopback"))
 struct ZoneTests {
-    @Test("an address with a zone has its own connections, and Host does not contain the zone (R-4, R-51)")
+    @Test("an address with a zone has its own connections, and Host does not contain the zone", .rows("R-4", "R-51"))
     func zones() async throws {
         let peer = try ScriptedPeer(on: .loopbackIPv6()) { line, _, peer in
             while let request = line.receiveRequest() {
@@ -42,7 +43,8 @@ struct ZoneTests {
     }()
 
     @Test(
-        "secrets are sent only to the zone of their origin, and another zone has its own connection (R-27, R-28)",
+        "secrets are sent only to the zone of their origin, and another zone has its own connection",
+        .rows("R-27", "R-28"),
         arguments: [("%25\(interface)", true), ("%251", false), ("", false)])
     func redirects(zone: String, isSameOrigin: Bool) async throws {
         let peer = try ScriptedPeer(on: .loopbackIPv6()) { line, _, peer in

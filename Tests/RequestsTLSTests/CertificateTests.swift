@@ -11,7 +11,7 @@ struct TLSCertificateTests {
 
     init() throws { authority = try TestAuthority.shared }
 
-    @Test("chains of EC and RSA certificates are accepted (S-1)", arguments: [0x0303, 0x0304])
+    @Test("chains of EC and RSA certificates are accepted", .rows("S-1"), arguments: [0x0303, 0x0304])
     func good(version: Int) throws {
         let rsaRoot = try CertificateMaker.authority("RSA Root").make(authority.rsaKey)
         for (key, root) in [
@@ -32,7 +32,7 @@ struct TLSCertificateTests {
         }
     }
 
-    @Test("a certificate for another name is refused, and the error lists its names (S-2)")
+    @Test("a certificate for another name is refused, and the error lists its names", .rows("S-2"))
     func otherName() throws {
         let leaf = try authority.leaf { $0.names = [.dns("x.test"), .dns("y.test"), .address([10, 0, 0, 1])] }
         let error = try #require(try Peers.refusal(of: leaf))
@@ -41,14 +41,14 @@ struct TLSCertificateTests {
         #expect(error.negotiation?.certificates.first?.names == ["x.test", "y.test", "10.0.0.1"])
     }
 
-    @Test("a name in the common name only is refused (S-3)")
+    @Test("a name in the common name only is refused", .rows("S-3"))
     func commonName() throws {
         let error = try #require(try Peers.refusal(of: authority.leaf { $0.names = [] }))
         #expect(error.problem == .certificate(.nameMismatch))
         #expect(error.detail.contains("common name is ignored"))
     }
 
-    @Test("certificates that have expired or are not yet valid are refused with the day (S-4)")
+    @Test("certificates that have expired or are not yet valid are refused with the day", .rows("S-4"))
     func validity() throws {
         let expired = try authority.leaf { $0.notAfter = "20260102030405Z" }
         let error = try #require(try Peers.refusal(of: expired))
@@ -59,14 +59,14 @@ struct TLSCertificateTests {
         #expect(early.detail == "certificate is not valid before 2080-01-02")
     }
 
-    @Test("a self-signed certificate is refused unless it is trusted (S-5)")
+    @Test("a self-signed certificate is refused unless it is trusted", .rows("S-5"))
     func selfSigned() throws {
         let leaf = try CertificateMaker("www.a.test", names: [.dns("www.a.test")]).make(authority.key)
         #expect(try Peers.refusal(of: leaf)?.problem == .certificate(.selfSigned))
         #expect(try Peers.refusal(of: leaf, trust: .certificates(leaf.pem)) == nil)
     }
 
-    @Test("a chain to another root is refused (S-6)")
+    @Test("a chain to another root is refused", .rows("S-6"))
     func otherRoot() throws {
         let other = try CertificateMaker.authority("Other Root").make(CertificateKey(.p256))
         let leaf = try authority.leaf(signedBy: other)
@@ -78,7 +78,7 @@ struct TLSCertificateTests {
         #expect(try Peers.refusal(of: forged)?.verificationCode == 7)
     }
 
-    @Test("a chain without its intermediate is refused, and accepted with it (S-7)")
+    @Test("a chain without its intermediate is refused, and accepted with it", .rows("S-7"))
     func intermediate() throws {
         let middle = try CertificateMaker.authority("Middle").make(CertificateKey(.p256), signedBy: authority.root)
         let leaf = try authority.leaf(signedBy: middle)
@@ -90,7 +90,7 @@ struct TLSCertificateTests {
         #expect(try Peers.refusal(of: leaf, trust: .certificates(middle.pem)) == nil)
     }
 
-    @Test("the order of a chain does not matter, nor does a superfluous root (S-8)")
+    @Test("the order of a chain does not matter, nor does a superfluous root", .rows("S-8"))
     func unordered() throws {
         let outer = try CertificateMaker.authority("Outer").make(CertificateKey(.p256), signedBy: authority.root)
         let inner = try CertificateMaker.authority("Inner").make(CertificateKey(.p256), signedBy: outer)
@@ -98,7 +98,7 @@ struct TLSCertificateTests {
         #expect(try Peers.refusal(of: leaf, with: [outer, authority.root, inner]) == nil)
     }
 
-    @Test("a leaf cannot issue certificates (S-9)")
+    @Test("a leaf cannot issue certificates", .rows("S-9"))
     func leafAsIssuer() throws {
         for isAuthority in [nil, false] {
             let issuer = try authority.leaf("issuer.a.test", key: CertificateKey(.p256)) {
@@ -115,7 +115,7 @@ struct TLSCertificateTests {
         #expect(error?.verificationCode == 25)
     }
 
-    @Test("an authority cannot issue outside of its name constraints (S-10)")
+    @Test("an authority cannot issue outside of its name constraints", .rows("S-10"))
     func nameConstraints() throws {
         var maker = CertificateMaker.authority("Constrained")
         maker.permittedDomain = "b.test"
@@ -126,14 +126,14 @@ struct TLSCertificateTests {
         #expect(try Peers.refusal(of: inside, with: [constrained], host: "www.b.test") == nil)
     }
 
-    @Test("a certificate for clients only is refused (S-11)")
+    @Test("a certificate for clients only is refused", .rows("S-11"))
     func purpose() throws {
         let error = try Peers.refusal(of: authority.leaf { $0.purposes = [.client] })
         #expect(error?.verificationCode == 26)
         #expect(try Peers.refusal(of: authority.leaf { $0.purposes = [.client, .server] }) == nil)
     }
 
-    @Test("signatures with SHA-1 and short RSA keys are refused (S-12)")
+    @Test("signatures with SHA-1 and short RSA keys are refused", .rows("S-12"))
     func weak() throws {
         let middle = try CertificateMaker.authority("Middle").make(CertificateKey(.p256), signedBy: authority.root)
         let sha1 = try authority.leaf(signedBy: middle) { $0.usesSHA1 = true }
@@ -144,13 +144,15 @@ struct TLSCertificateTests {
         #expect(error.detail == "the key of the certificate is too short")
     }
 
-    @Test("a flipped bit of the signature is refused (S-23)")
+    @Test("a flipped bit of the signature is refused", .rows("S-23"))
     func damaged() throws {
         let error = try Peers.refusal(of: authority.leaf { $0.hasDamagedSignature = true })
         #expect(error?.verificationCode == 7)
     }
 
-    @Test("a chain with any byte changed is refused, and can be described (S-23)", arguments: [1, 0x80] as [UInt8])
+    @Test(
+        "a chain with any byte changed is refused, and can be described", .rows("S-23"),
+        arguments: [1, 0x80] as [UInt8])
     func changedChain(bits: UInt8) throws {
         let middle = try CertificateMaker.authority("Middle").make(CertificateKey(.p256), signedBy: authority.root)
         let leaf = try authority.leaf(signedBy: middle)
@@ -174,7 +176,7 @@ struct TLSCertificateTests {
         #expect(sent > 200)
     }
 
-    @Test("revocation is not checked: no responder is connected to, and no stapled response required (S-24)")
+    @Test("revocation is not checked: no responder is connected to, and no stapled response required", .rows("S-24"))
     func revocation() throws {
         // A responder of OCSP that would be connected to, and the demand for a stapled response (RFC 7633).
         let listener = try Socket.listening(on: .loopback())

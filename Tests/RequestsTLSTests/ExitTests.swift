@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("TLS: the end of a process", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment), .timeLimit(.minutes(10)))
 struct TLSExitTests {
-    @Test("a program that exits during handshakes and transfers ends cleanly (S-57)")
+    @Test("a program that exits during handshakes and transfers ends cleanly", .rows("S-57"))
     func exits() throws {
         try run(30)
     }
@@ -11,14 +12,14 @@ struct TLSExitTests {
     static let libcurl = "libcurl.so.4"
 
     @Test(
-        "a program whose libcurl has initialized OpenSSL first ends as cleanly (S-57)",
+        "a program whose libcurl has initialized OpenSSL first ends as cleanly", .rows("S-57"),
         .enabled(if: dlopen(libcurl, RTLD_LAZY) != nil, "libcurl is not installed"))
     func exitsWithLibcurl() throws {
         try run(60, Self.libcurl)
     }
 
     @Test(
-        "a forked child that exits while it computes hashes ends as cleanly (S-57)",
+        "a forked child that exits while it computes hashes ends as cleanly", .rows("S-57"),
         .enabled(if: dlopen(libcurl, RTLD_LAZY) != nil, "libcurl is not installed"))
     func exitsOfChildren() throws {
         try run(60, Self.libcurl, "fork")

@@ -3,6 +3,7 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("TLS: faults of the transport", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
@@ -39,7 +40,7 @@ struct TLSFaultTests {
         return nil
     }
 
-    @Test("a transfer that fails is its error, one that is short or delayed is continued (S-49)")
+    @Test("a transfer that fails is its error, one that is short or delayed is continued", .rows("S-49"))
     func everyTransfer() throws {
         let counting = TransferFaults()
         #expect(try outcome(counting) == nil)

@@ -22,7 +22,7 @@ struct TLSIdentityTests {
         try authority.leaf("client", key: key) { $0.purposes = [.client] }
     }
 
-    @Test("a client certificate is accepted, with its intermediate (S-30)", arguments: [0x0303, 0x0304])
+    @Test("a client certificate is accepted, with its intermediate", .rows("S-30"), arguments: [0x0303, 0x0304])
     func accepted(version: Int) throws {
         for key in [authority.key, authority.rsaKey] {
             let identity = try client(key).identity()
@@ -69,7 +69,7 @@ struct TLSIdentityTests {
         #expect(peers.server.information.certificates.first?.names == ["client"])
     }
 
-    @Test("a missing or unacceptable client certificate is an alert, in TLS 1.3 with the first read (S-30)")
+    @Test("a missing or unacceptable client certificate is an alert, in TLS 1.3 with the first read", .rows("S-30"))
     func missing() throws {
         let old = try Peers.connected(server(0x0303))
         #expect(old.clientError?.problem == .alert(40))
@@ -89,7 +89,7 @@ struct TLSIdentityTests {
         #expect(unknown?.problem == .alert(48))
     }
 
-    @Test("a key of another certificate is an error before anything is sent (S-30)")
+    @Test("a key of another certificate is an error before anything is sent", .rows("S-30"))
     func wrongKey() throws {
         let identity = TLSConfiguration.Identity(
             certificates: try client(authority.key).pem, privateKey: try CertificateKey(.p256).pem())

@@ -2,6 +2,7 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("TLS: one connection within another", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
@@ -67,7 +68,7 @@ struct TLSLayerTests {
         #expect(error?.problem == .truncated)
     }
 
-    @Test("bytes that the outer connection has not read yet are not waited for (R-51, S-46)")
+    @Test("bytes that the outer connection has not read yet are not waited for", .rows("R-51", "S-46"))
     func unreportedBytes() throws {
         let (outer, links) = try outer()
         let server = TLSSupport.server(try authority.server())

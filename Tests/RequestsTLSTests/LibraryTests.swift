@@ -13,7 +13,7 @@ struct TLSLibraryTests {
         return error
     }
 
-    @Test("a missing library is an error that names the packages to install (S-52)")
+    @Test("a missing library is an error that names the packages to install", .rows("S-52"))
     func missing() {
         let library = SystemLibrary(
             name: "libssl", files: ["libssl-none.so.3", "/none/libssl.so.1.1"], packages: "libssl3")
@@ -26,7 +26,7 @@ struct TLSLibraryTests {
         #expect(paths?.detail.contains("openssl-libs (Fedora, RHEL, Amazon Linux)") == true)
     }
 
-    @Test("a library without a function of the table is an error that names the function (S-52)")
+    @Test("a library without a function of the table is an error that names the function", .rows("S-52"))
     func missingFunction() {
         let library = SystemLibrary(name: "libssl", files: ["libm.so.6", "libdl.so.2"], packages: "libssl3")
         let error = failure(of: TLSLibrary(library))
@@ -35,7 +35,7 @@ struct TLSLibraryTests {
     }
 
     @Test(
-        "only versions 1.1.1 and 3 are used (S-52)",
+        "only versions 1.1.1 and 3 are used", .rows("S-52"),
         arguments: [
             (0x1000_2000, false), (0x1010_0000, false), (0x1010_1000, true), (0x1010_117F, true), (0x2000_0000, false),
             (0x3000_0000, true), (0x3000_0130, true), (0x3050_0000, true), (0x4000_0000, false),

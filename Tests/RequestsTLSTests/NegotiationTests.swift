@@ -10,7 +10,7 @@ struct TLSNegotiationTests {
 
     init() throws { authority = try TestAuthority.shared }
 
-    @Test("servers with TLS 1.0 or 1.1 only are refused (S-25)", arguments: [0x0301, 0x0302])
+    @Test("servers with TLS 1.0 or 1.1 only are refused", .rows("S-25"), arguments: [0x0301, 0x0302])
     func old(version: Int) throws {
         var server = try authority.server()
         server.versions = version...version
@@ -21,7 +21,7 @@ struct TLSNegotiationTests {
         #expect(error.detail.contains("version of TLS is not supported"))
     }
 
-    @Test("servers with TLS 1.2 only and 1.3 only are accepted (S-26)", arguments: [0x0303, 0x0304])
+    @Test("servers with TLS 1.2 only and 1.3 only are accepted", .rows("S-26"), arguments: [0x0303, 0x0304])
     func versions(version: Int) throws {
         var server = try authority.server()
         server.versions = version...version
@@ -33,7 +33,7 @@ struct TLSNegotiationTests {
         if version == 0x0303 { #expect(strict.clientError?.problem == .negotiationFailed) }
     }
 
-    @Test("a server without a common cipher is refused (S-27)")
+    @Test("a server without a common cipher is refused", .rows("S-27"))
     func ciphers() throws {
         var server = try authority.server()
         server.versions = 0x0303...0x0303
@@ -45,7 +45,7 @@ struct TLSNegotiationTests {
         #expect(peers.serverError?.problem == .negotiationFailed)
     }
 
-    @Test("a server without application protocols is accepted, one with others only refuses (S-28)")
+    @Test("a server without application protocols is accepted, one with others only refuses", .rows("S-28"))
     func applicationProtocols() throws {
         var server = try authority.server()
         let without = try Peers.connected(server)
@@ -63,7 +63,7 @@ struct TLSNegotiationTests {
     /// The list with which a server selects a protocol without regard to the client's.
     private static let http2 = StaticString("h2")
 
-    @Test("a protocol that was not offered is refused (S-28)", arguments: [0x0303, 0x0304])
+    @Test("a protocol that was not offered is refused", .rows("S-28"), arguments: [0x0303, 0x0304])
     func unsolicitedProtocol(version: Int) throws {
         let context = try #require(NativeFunctions.find("SSL_get_SSL_CTX", as: NativeFunctions.Context.self))
         let set = try #require(

@@ -33,7 +33,7 @@ struct TLSPinTests {
         return try Peers.connected(server, host: host, trust: trust) { $0.pins = pins }.clientError
     }
 
-    @Test("a chain with a pinned key or certificate is accepted, any other is refused (R-63)", .rows("AF-62"))
+    @Test("a chain with a pinned key or certificate is accepted, any other is refused", .rows("R-63", "AF-62"))
     func pinned() throws {
         let found = try fingerprints(of: 0)
         #expect(try failure([.host("a.test", publicKeys: [other, found.key])]) == nil)
@@ -49,7 +49,7 @@ struct TLSPinTests {
         #expect(try failure([.host("a.test", publicKeys: [root.key])]) == nil)
     }
 
-    @Test("a pin applies to its host and to subdomains, and not to names that end alike (T-84)")
+    @Test("a pin applies to its host and to subdomains, and not to names that end alike", .rows("T-84"))
     func hosts() throws {
         let pins: TLSConfiguration.Pins = [.host("A.test.", publicKeys: [other])]
         #expect(try failure(pins, host: "a.test")?.problem == .certificate(.notPinned))
@@ -66,7 +66,7 @@ struct TLSPinTests {
         #expect(try failure(both, host: "api.a.test") == nil && failure(both, host: "www.a.test") != nil)
     }
 
-    @Test("pins are checked after verification, and do not replace it (R-63)", .rows("AF-62"))
+    @Test("pins are checked after verification, and do not replace it", .rows("R-63", "AF-62"))
     func verification() throws {
         let key = try fingerprints(of: 0).key
         let foreign = try CertificateMaker.authority("Other").make(CertificateKey(.p256))
@@ -89,7 +89,7 @@ struct TLSPinTests {
         #expect(try failure([.host("a.test", publicKeys: [key])], with: [foreign]) == nil)
     }
 
-    @Test("pins without a host or fingerprints are errors before anything is sent (R-63)")
+    @Test("pins without a host or fingerprints are errors before anything is sent", .rows("R-63"))
     func invalid() {
         for pin in [TLSConfiguration.Pin.host("a.test"), .host("", publicKeys: [other])] {
             let context = TLSSupport.client(TLSConfiguration(trust: .insecureSkipsVerification, pins: [pin]))
@@ -176,7 +176,7 @@ struct TLSPinTests {
         }
     }
 
-    @Test("a context with pins checks the chain although another one has a session of the same server (R-63)")
+    @Test("a context with pins checks the chain although another one has a session of the same server", .rows("R-63"))
     func sessions() throws {
         let server = TLSSupport.server(TLSServerConfiguration(identity: try leaf.identity()))
         let key = TLSSessionKey(scheme: "https", host: try TLSServerName("a.test"), port: 443)

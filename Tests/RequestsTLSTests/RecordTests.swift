@@ -35,7 +35,7 @@ struct TLSRecordTests {
         return #expect(throws: TLSError.self) { try client.handshake() }
     }
 
-    @Test("a renegotiation that a server requests is refused with an alert (S-31)")
+    @Test("a renegotiation that a server requests is refused with an alert", .rows("S-31"))
     func renegotiation() throws {
         let peers = try connected(0x0303)
         let clear = try #require(
@@ -52,7 +52,7 @@ struct TLSRecordTests {
             refused?.problem == .protocolViolation || refused?.problem == .alert(100), "\(String(describing: refused))")
     }
 
-    @Test("keys are updated on an idle connection and within a body (S-32)")
+    @Test("keys are updated on an idle connection and within a body", .rows("S-32"))
     func keyUpdates() throws {
         let update = try #require(NativeFunctions.find("SSL_key_update", as: NativeFunctions.OfSSLAndNumber.self))
         let handshake = try #require(NativeFunctions.find("SSL_do_handshake", as: NativeFunctions.OfSSL.self))
@@ -74,7 +74,7 @@ struct TLSRecordTests {
         try peers.exchange()
     }
 
-    @Test("tickets with the handshake and later are not stray bytes (S-33)")
+    @Test("tickets with the handshake and later are not stray bytes", .rows("S-33"))
     func tickets() throws {
         let peers = try connected()
         // The tickets that follow the handshake have arrived.
@@ -113,7 +113,7 @@ struct TLSRecordTests {
         #expect(client.liveness() == .closed)
     }
 
-    @Test("a peer that uses plain HTTP, or another protocol, is reported at once (S-38)")
+    @Test("a peer that uses plain HTTP, or another protocol, is reported at once", .rows("S-38"))
     func plainHTTP() throws {
         for text in ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.0 200 OK\r\n", "GET / HTTP/1.1\r\n"] {
             let (client, link, _) = try fedClient()
@@ -133,7 +133,7 @@ struct TLSRecordTests {
         _ = near
     }
 
-    @Test("garbage, a record that is too long, and an alert are refused (S-39)")
+    @Test("garbage, a record that is too long, and an alert are refused", .rows("S-39"))
     func garbage() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {
@@ -160,7 +160,7 @@ struct TLSRecordTests {
         #expect(forged?.problem == .protocolViolation)
     }
 
-    @Test("a flood of empty records in the handshake ends the connection (S-44)")
+    @Test("a flood of empty records in the handshake ends the connection", .rows("S-44"))
     func emptyRecords() throws {
         for type: UInt8 in [22, 23] {
             let (client, link, _) = try fedClient()
@@ -173,7 +173,7 @@ struct TLSRecordTests {
         #expect(error?.problem == .protocolViolation, "\(String(describing: error))")
     }
 
-    @Test("sending to a peer that has closed the connection is an error, and not SIGPIPE (S-48)")
+    @Test("sending to a peer that has closed the connection is an error, and not SIGPIPE", .rows("S-48"))
     func reset() throws {
         var peers: Peers? = try connected()
         let client = try #require(peers?.client)
@@ -219,7 +219,7 @@ struct TLSRecordTests {
         }
     }
 
-    @Test("a write that has to read, and a read that has to write, do not hang (S-51)")
+    @Test("a write that has to read, and a read that has to write, do not hang", .rows("S-51"))
     func crossedDirections() throws {
         // A write before the handshake performs it, and needs bytes of the peer.
         var (peers, _, far) = try Peers.inMemory(authority)
@@ -249,7 +249,7 @@ struct TLSRecordTests {
         try peers.exchange()
     }
 
-    @Test("a write whose records have been sent in part says so until it returns their bytes (R-42)")
+    @Test("a write whose records have been sent in part says so until it returns their bytes", .rows("R-42"))
     func partialWrite() throws {
         var (peers, _, far) = try Peers.inMemory(authority)
         peers.connect()
@@ -264,7 +264,7 @@ struct TLSRecordTests {
         #expect(!peers.client.hasPartialWrite)
     }
 
-    @Test("an error that other code left on the thread is ignored (S-59)")
+    @Test("an error that other code left on the thread is ignored", .rows("S-59"))
     func leftoverError() throws {
         let peers = try connected()
         let read = try #require(NativeFunctions.find("d2i_X509", as: NativeFunctions.ReadCertificate.self))
@@ -289,7 +289,7 @@ struct TLSRecordTests {
     }
 
     #if os(Linux)
-    @Test("a forked child receives an error, and the connection of the parent continues (S-58)")
+    @Test("a forked child receives an error, and the connection of the parent continues", .rows("S-58"))
     func fork() throws {
         let peers = try connected()
         try peers.exchange()

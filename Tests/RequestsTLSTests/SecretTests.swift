@@ -1,11 +1,12 @@
 import Requests
 import RequestsTLS
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("TLS: secrets", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
 struct TLSSecretTests {
-    @Test("no key and no passphrase is in a description, a dump or an error (S-56)")
+    @Test("no key and no passphrase is in a description, a dump or an error", .rows("S-56"))
     func secrets() throws {
         let authority = try TestAuthority.shared
         let passphrase = "correct horse battery staple"

@@ -42,7 +42,9 @@ struct TLSSessionTests {
         return isResumed
     }
 
-    @Test("a second connection resumes the session of the first (S-35)", arguments: [0x0303, 0x0304], [true, false])
+    @Test(
+        "a second connection resumes the session of the first", .rows("S-35"), arguments: [0x0303, 0x0304],
+        [true, false])
     func resumes(version: Int, isOrderly: Bool) throws {
         let client = try client(), server = try server(version)
         #expect(try !connects(client, server, key(), isOrderly: isOrderly))
@@ -50,7 +52,7 @@ struct TLSSessionTests {
         #expect(try !connects(client, server, nil))
     }
 
-    @Test("a ticket of TLS 1.3 is used once (S-35)")
+    @Test("a ticket of TLS 1.3 is used once", .rows("S-35"))
     func ticketsAreUsedOnce() throws {
         let client = try client(), server = try server(0x0304)
         _ = try connects(client, server, key())
@@ -62,7 +64,7 @@ struct TLSSessionTests {
         #expect(peers.client.information.isResumed)
     }
 
-    @Test("a session is not used for another scheme, host, port or route, nor by another configuration (S-36)")
+    @Test("a session is not used for another scheme, host, port or route, nor by another configuration", .rows("S-36"))
     func sessionsStayApart() throws {
         for version in [0x0303, 0x0304] {
             let client = try client(), server = try server(version)
@@ -86,7 +88,7 @@ struct TLSSessionTests {
         }
     }
 
-    @Test("connections that were not verified keep no session (S-36)")
+    @Test("connections that were not verified keep no session", .rows("S-36"))
     func unverified() throws {
         let client = try client { $0.trust = .insecureSkipsVerification }
         let server = try server(0x0304)
@@ -94,7 +96,8 @@ struct TLSSessionTests {
         #expect(client.sessions.count == 0)
     }
 
-    @Test("a session that the server does not know leads to a full handshake (S-37)", arguments: [0x0303, 0x0304])
+    @Test(
+        "a session that the server does not know leads to a full handshake", .rows("S-37"), arguments: [0x0303, 0x0304])
     func refusedTicket(version: Int) throws {
         let client = try client()
         _ = try connects(client, try server(version), key())

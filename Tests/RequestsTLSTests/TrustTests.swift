@@ -28,7 +28,7 @@ struct TLSTrustTests {
         return peers.clientError
     }
 
-    @Test("a system without certificates is an error that says so (S-53)")
+    @Test("a system without certificates is an error that says so", .rows("S-53"))
     func nothingFound() throws {
         let places = SystemTrust(
             files: [directory.path(of: "none.pem")], folders: [directory.path, directory.path(of: "none")])
@@ -70,7 +70,7 @@ struct TLSTrustTests {
         return String(repeating: "0", count: 8 - digits.count) + digits
     }
 
-    @Test("the environment is read only if the configuration says so (S-54)")
+    @Test("the environment is read only if the configuration says so", .rows("S-54"))
     func environment() throws {
         let root = directory.path(of: "root.pem")
         let other = try CertificateMaker.authority("Other").make(CertificateKey(.p256))
@@ -94,7 +94,7 @@ struct TLSTrustTests {
         #expect(try failure(.system(readsEnvironment: true), folders) == nil)
     }
 
-    @Test("a missing file or folder of the environment or the configuration is an error with its name (S-54)")
+    @Test("a missing file or folder of the environment or the configuration is an error with its name", .rows("S-54"))
     func missingFiles() throws {
         let missing = directory.path(of: "missing.pem")
         let file = SystemTrust(

@@ -25,7 +25,7 @@ private struct ZerosExecutor: RequestExecutor {
 @Suite("Test server: hostile clients", .serialized, .timeLimit(.minutes(10)))
 struct HostileClientTests {
     @Test(
-        "of 400 MiB of bodies only the limit of the record stays in memory (R-73)",
+        "of 400 MiB of bodies only the limit of the record stays in memory", .rows("R-73"),
         .notInstrumented("its bodies only take long"))
     func bodies() async {
         await #expect(processExitsWith: .success) {
@@ -49,7 +49,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "many long bodies at once, complete or not, occupy the memory of the limits and no more (R-73)",
+        "many long bodies at once, complete or not, occupy the memory of the limits and no more", .rows("R-73"),
         .notInstrumented("its bodies only take long"))
     func longBodies() async {
         await #expect(processExitsWith: .success) {
@@ -80,7 +80,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("the total size of the bodies in memory is limited, and released with their requests (R-73)")
+    @Test("the total size of the bodies in memory is limited, and released with their requests", .rows("R-73"))
     func heldBodies() async throws {
         var limits = TestServer.Limits()
         limits.totalBodyBytes = 1_000
@@ -105,7 +105,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a client that keeps sending after an error response receives it (R-73, R-45)")
+    @Test("a client that keeps sending after an error response receives it", .rows("R-73", "R-45"))
     func receivesError() async throws {
         var limits = TestServer.Limits(bodyBytes: 8)
         limits.drainTime = .seconds(600)
@@ -120,7 +120,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("after an error response the server reads at most the limit of further bytes (R-73)")
+    @Test("after an error response the server reads at most the limit of further bytes", .rows("R-73"))
     func draining() async throws {
         var limits = TestServer.Limits(bodyBytes: 8)
         limits.drainedBytes = 100_000
@@ -138,7 +138,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("after an error response an idle connection is closed when the drain time ends (R-73)")
+    @Test("after an error response an idle connection is closed when the drain time ends", .rows("R-73"))
     func lingering() async throws {
         var limits = TestServer.Limits(methods: [.put])
         limits.drainTime = .milliseconds(50)
@@ -151,7 +151,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "clients that never read, and clients that keep sending to a stalled server, cost little memory (R-73)",
+        "clients that never read, and clients that keep sending to a stalled server, cost little memory", .rows("R-73"),
         .notInstrumented("its bodies only take long"))
     func unread() async {
         await #expect(processExitsWith: .success) {
@@ -178,7 +178,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("connections beyond the limit wait until another one ends (R-73)")
+    @Test("connections beyond the limit wait until another one ends", .rows("R-73"))
     func connections() async throws {
         var limits = TestServer.Limits()
         limits.connections = 2
@@ -195,7 +195,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("with many hostile clients a valid one is served, and no descriptor or thread remains (R-73)")
+    @Test("with many hostile clients a valid one is served, and no descriptor or thread remains", .rows("R-73"))
     func storm() async {
         await #expect(processExitsWith: .success) {
             try await exchange(with: ZerosExecutor())

@@ -1,6 +1,7 @@
 import RequestsMock
 import RequestsPOSIX
 import RequestsTestServer
+import TestSupport
 import Testing
 
 private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -8,7 +9,7 @@ private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 // Counts only the sockets at the path of this suite, because other suites run at the same time.
 @Suite("Test server: leaks", .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/task")))
 struct LeakTests {
-    @Test("no socket and no path remain after the scope (R-73)", .timeLimit(.minutes(10)))
+    @Test("no socket and no path remain after the scope", .rows("R-73"), .timeLimit(.minutes(10)))
     func leaks() async throws {
         let faults: [TestServer.Fault?] = [
             nil, .stallBeforeHead, .resetBeforeHead, .stallBody(atByte: 1), .closeBeforeHead,

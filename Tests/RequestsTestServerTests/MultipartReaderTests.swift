@@ -1,5 +1,6 @@
 import RequestsTestServer
 import TestCorpora
+import TestSupport
 import Testing
 
 private let formType = "multipart/form-data; boundary=x"
@@ -31,7 +32,7 @@ private func parts(_ body: String, size: Int = .max) throws(TestServer.Multipart
 
 @Suite("Test server: multipart bodies", .serialized, .timeLimit(.minutes(10)))
 struct MultipartReaderTests {
-    @Test("parts are the same in pieces of any size (PM-131)", arguments: [1, 2, 3, 7, 64, .max])
+    @Test("parts are the same in pieces of any size", .rows("PM-131"), arguments: [1, 2, 3, 7, 64, .max])
     func pieces(size: Int) throws {
         let read = try parts(
             "preamble --x\r\n--x \t\r\nA: 1\r\nB:  2 \r\n\r\none\r\n-x\r\n--xy\r\n--x\r\n\r\n\r\n--x\r\n\r\n\r\r\n--x--tail\r\n--x",
@@ -41,7 +42,8 @@ struct MultipartReaderTests {
         #expect(read[0].header["b"] == "2")
     }
 
-    @Test("a part can end after its header, and a folded field is one value (PM-131)", arguments: [1, 2, 5, .max])
+    @Test(
+        "a part can end after its header, and a folded field is one value", .rows("PM-131"), arguments: [1, 2, 5, .max])
     func emptyParts(size: Int) throws {
         let read = try parts("--x\r\nA: 1\r\n\r\n--x\r\n\r\n--x\r\nA: 2\r\n\r\n--xy\r\n--x\r\n\r\n--x--", size: size)
         #expect(read.map { $0.header["a"] } == ["1", nil, "2", nil])
@@ -54,7 +56,7 @@ struct MultipartReaderTests {
     }
 
     @Test(
-        "each problem has its own error (PM-131)",
+        "each problem has its own error", .rows("PM-131"),
         arguments: [
             ("text/plain; boundary=x", "", .notMultipart), ("", "", .notMultipart),
             ("multipart/form-data", "", .missingBoundary),
@@ -74,7 +76,7 @@ struct MultipartReaderTests {
         #expect(throws: error) { try parts(Array(body.utf8), type, size: 1) }
     }
 
-    @Test("the message of each error says what is wrong (PM-131)")
+    @Test("the message of each error says what is wrong", .rows("PM-131"))
     func messages() {
         let errors: [TestServer.MultipartError] = [
             .notMultipart, .missingBoundary, .invalidBoundary, .missingFirstDelimiter, .invalidHeader,
@@ -90,7 +92,8 @@ struct MultipartReaderTests {
             ])
     }
 
-    @Test("parts, headers and contents over a limit are refused, and stay refused (PM-131)", arguments: [1, .max])
+    @Test(
+        "parts, headers and contents over a limit are refused, and stay refused", .rows("PM-131"), arguments: [1, .max])
     func limits(size: Int) throws {
         var limits = TestServer.MultipartReader.Limits()
         limits.headerBytes = 8
@@ -116,7 +119,7 @@ struct MultipartReaderTests {
         #expect(throws: TestServer.MultipartError.invalidHeader) { try reader.finish() }
     }
 
-    @Test("an endless header or preamble needs no more memory than its limit (PM-131)")
+    @Test("an endless header or preamble needs no more memory than its limit", .rows("PM-131"))
     func endless() throws {
         var reader = try TestServer.MultipartReader(contentType: formType)
         let block = [UInt8](repeating: 0x0D, count: 64 << 10)
@@ -129,7 +132,7 @@ struct MultipartReaderTests {
     }
 
     @Test(
-        "bodies of other implementations are read (PM-131)",
+        "bodies of other implementations are read", .rows("PM-131"),
         .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
     func corpus() throws {
         let cases = try #require(Corpora.load("multipart.json", as: MultipartCases.self)).serialize

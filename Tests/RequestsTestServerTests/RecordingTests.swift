@@ -26,7 +26,7 @@ struct RecordingTests {
         return (record, mock.recordedRequests.map(\.body.bytes))
     }
 
-    @Test("by default a request is recorded whole (R-73, PM-130)")
+    @Test("by default a request is recorded whole", .rows("R-73", "PM-130"))
     func standard() async throws {
         let body = String(repeating: "0123456789", count: 200_000)
         let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: y\r\n\r\n"
@@ -38,7 +38,7 @@ struct RecordingTests {
         #expect(served == [Data(body.utf8), Data("a".utf8)])
     }
 
-    @Test("a long body is cut and marked in the record, and reaches the executor whole (R-73)")
+    @Test("a long body is cut and marked in the record, and reaches the executor whole", .rows("R-73"))
     func cutBodies() async throws {
         let (record, served) = try await record(
             of: [post("1234"), post("12345"), post(""), post("abcdefgh")], TestServer.Recording(bodyBytes: 4))
@@ -48,7 +48,7 @@ struct RecordingTests {
         #expect(served == ["1234", "12345", "", "abcdefgh"].map { Data($0.utf8) })
     }
 
-    @Test("a body that ends early is recorded as far as it arrived, up to the limit (R-73)")
+    @Test("a body that ends early is recorded as far as it arrived, up to the limit", .rows("R-73"))
     func partialBodies() async throws {
         for (count, limit) in [(1_000, 500_000), (200_000, 500_000), (200_000, 100_000), (200_000, 10)] {
             let limits = TestServer.Limits(recording: TestServer.Recording(bodyBytes: limit))
@@ -69,7 +69,7 @@ struct RecordingTests {
         }
     }
 
-    @Test("beyond the maximum number of requests the oldest are removed, and all are counted (R-73)")
+    @Test("beyond the maximum number of requests the oldest are removed, and all are counted", .rows("R-73"))
     func count() async throws {
         let requests = (0..<50).map { "GET /\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
         let (record, _) = try await record(of: requests, TestServer.Recording(requests: 8))
@@ -78,7 +78,7 @@ struct RecordingTests {
         #expect(record.requestCount == 50)
     }
 
-    @Test("beyond the maximum total size the oldest requests are removed, whatever their number (R-73)")
+    @Test("beyond the maximum total size the oldest requests are removed, whatever their number", .rows("R-73"))
     func size() async throws {
         let body = String(repeating: "x", count: 10_000)
         let (record, _) = try await record(
@@ -89,7 +89,7 @@ struct RecordingTests {
         #expect(record.exchanges.allSatisfy { $0.body.count == 10_000 && $0.isComplete })
     }
 
-    @Test("a request that is removed from the record while its body arrives is served (R-73)")
+    @Test("a request that is removed from the record while its body arrives is served", .rows("R-73"))
     func removedInside() async throws {
         let mock = MockExecutor(.status(204))
         let limits = TestServer.Limits(recording: TestServer.Recording(requests: 1))
@@ -108,7 +108,7 @@ struct RecordingTests {
         #expect(mock.recordedRequests.map(\.body.bytes) == [nil, Data("abcd".utf8)])
     }
 
-    @Test("without recording, requests are served and counted (R-73)")
+    @Test("without recording, requests are served and counted", .rows("R-73"))
     func off() async throws {
         let (record, served) = try await record(of: [post("abc"), post("d")], .none)
         #expect(record.exchanges.isEmpty && record.requestCount == 2)

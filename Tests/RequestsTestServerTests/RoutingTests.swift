@@ -21,7 +21,7 @@ private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\n\(closing)
 @Suite("Test server: routing", .serialized, .timeLimit(.minutes(10)))
 struct RoutingTests {
     @Test(
-        "a route matches decoded components, one slash at the end and named parameters (PM-131)",
+        "a route matches decoded components, one slash at the end and named parameters", .rows("PM-131"),
         arguments: [
             ("/users/:login", "/users/a%20b", "a b"), ("/users/:login", "/users/x/", "x"),
             ("/users/:login", "/users/", nil), ("/users/:login", "/users/x/y", nil), ("/users/:login", "/users//", nil),
@@ -40,7 +40,7 @@ struct RoutingTests {
     }
 
     @Test(
-        "the value of the first query item with a value is returned decoded, including an empty value (PM-131)",
+        "the value of the first query item with a value is returned decoded, including an empty value", .rows("PM-131"),
         arguments: [
             ("a=", ""), ("a", nil), ("", nil), ("b=1", nil), ("a=1&a=2", "1"), ("a&a=1", "1"), ("a==b", "=b"),
             ("%61=%3D%26", "=&"), ("a%CC%81=1", nil), ("=a", nil),
@@ -54,7 +54,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("the requests of one connection have their own hosts, paths and queries (PM-130, R-73)")
+    @Test("the requests of one connection have their own hosts, paths and queries", .rows("PM-130", "R-73"))
     func targets() async throws {
         let mock = MockExecutor(.status(204))
         try await withTestServer(serving: mock) { server in
@@ -73,7 +73,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("a request falls through to the next route, and to the function for unhandled requests (PM-131)")
+    @Test("a request falls through to the next route, and to the function for unhandled requests", .rows("PM-131"))
     func fallThrough() async throws {
         let routes = TestServer.Routes()
         routes.on(.post, "/a") { _ in .text("post") }
@@ -94,7 +94,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("routes receive the body and the parts of a form, and respond with JSON (PM-131)")
+    @Test("routes receive the body and the parts of a form, and respond with JSON", .rows("PM-131"))
     func forms() async throws {
         let routes = TestServer.Routes()
         routes.on(.post, "/form") { request in
@@ -121,7 +121,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("an expected request is returned when its response has been sent, by its position too (PM-132)")
+    @Test("an expected request is returned when its response has been sent, by its position too", .rows("PM-132"))
     func expecting() async throws {
         let routes = TestServer.Routes()
         routes.on(.post, "/users/:login") { _ in .status(201) }
@@ -143,7 +143,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("an expected request is found although those before it were removed from the record (PM-132)")
+    @Test("an expected request is found although those before it were removed from the record", .rows("PM-132"))
     func expectingBeyondRecord() async throws {
         let limits = TestServer.Limits(recording: .init(requests: 2))
         try await withTestServer(serving: TestServer.Routes(), limits: limits) { server in
@@ -165,8 +165,8 @@ struct RoutingTests {
     }
 
     @Test(
-        "requests over the strict limits have the statuses of PMHTTP, and folded fields are refused (T-88)",
-        .rows("PM-130"),
+        "requests over the strict limits have the statuses of PMHTTP, and folded fields are refused",
+        .rows("T-88", "PM-130"),
         arguments: [
             ("PUT / HTTP/1.1\r\n\(closing)Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Sum: 1\r\n\r\n", "200"),
             ("GET / HTTP/1.1\r\nHost: a\r\nX-Folded: a\r\n b\r\n\r\n", "400"),
@@ -184,7 +184,7 @@ struct RoutingTests {
     }
 
     @Test(
-        "a body of 6 MiB is refused with 413 while it is sent, whatever its framing (T-88)", .rows("PM-130"),
+        "a body of 6 MiB is refused with 413 while it is sent, whatever its framing", .rows("T-88", "PM-130"),
         arguments: [true, false])
     func longBody(isChunked: Bool) async throws {
         let mebibyte = String(repeating: "x", count: 1 << 20)
@@ -206,7 +206,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("slow heads and bodies are refused, and idle connections closed (R-73)")
+    @Test("slow heads and bodies are refused, and idle connections closed", .rows("R-73"))
     func slowClients() async throws {
         var limits = TestServer.Limits()
         limits.headTime = .milliseconds(20)
@@ -227,7 +227,7 @@ struct RoutingTests {
     }
 
     @Test(
-        "a client whose bytes arrive one at a time is refused when its time ends (R-73)",
+        "a client whose bytes arrive one at a time is refused when its time ends", .rows("R-73"),
         arguments: [
             "GET / HTTP/1.1\r\nHost: a\r\nA: ", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 999999\r\n\r\n",
         ])
@@ -275,7 +275,7 @@ struct ServedMockTests {
         }
     }
 
-    @Test("stubs for endpoints and relative patterns match requests from a socket (PM-130)")
+    @Test("stubs for endpoints and relative patterns match requests from a socket", .rows("PM-130"))
     func stubs() async throws {
         let mock = MockExecutor()
         let pen = Item(name: "pen")
@@ -295,7 +295,7 @@ struct ServedMockTests {
         #expect(throws: MockExecutor.VerificationError.self) { try mock.verify() }
     }
 
-    @Test("results of every kind are those in memory, and failures of a connection close it (PM-130)")
+    @Test("results of every kind are those in memory, and failures of a connection close it", .rows("PM-130"))
     func results() async throws {
         let mock = MockExecutor()
         mock.on(.get, "list", respond: .sequence(.text("1"), .status(503), .text("3"), repeatsLastResponse: true))

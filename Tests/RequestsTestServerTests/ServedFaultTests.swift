@@ -1,6 +1,7 @@
 import RequestsMock
 import RequestsPOSIX
 import RequestsTestServer
+import TestSupport
 import Testing
 
 private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -23,7 +24,7 @@ struct ServedFaultTests {
     }
 
     @Test(
-        "a fault determines the bytes that arrive (PM-130)",
+        "a fault determines the bytes that arrive", .rows("PM-130"),
         arguments: [
             (.closeBeforeHead, ""), (.stallBeforeHead, ""), (.truncateHead(atByte: 9), "HTTP/1.1 "),
             (.truncateHead(atByte: 0), ""), (.truncateBody(atByte: 4), head + "0123"),
@@ -43,7 +44,7 @@ struct ServedFaultTests {
     }
 
     @Test(
-        "a behavior determines the framing of the body and the interim responses (PM-130)",
+        "a behavior determines the framing of the body and the interim responses", .rows("PM-130"),
         arguments: [
             (
                 TestServer.Behavior(framing: .chunked(sizes: [1, 4])),
@@ -70,7 +71,7 @@ struct ServedFaultTests {
         #expect(try await response(behavior) == expected)
     }
 
-    @Test("a slow response arrives whole, at its pace (PM-130)")
+    @Test("a slow response arrives whole, at its pace", .rows("PM-130"))
     func pace() async throws {
         let start = ContinuousClock.now
         let slow = TestServer.Behavior(pace: .drip(20, every: .milliseconds(5)), date: { nil })
@@ -82,7 +83,7 @@ struct ServedFaultTests {
         #expect(ContinuousClock.now - start >= .milliseconds(5 * (head.utf8.count / 20)))
     }
 
-    @Test("a pace of less than one byte is one byte at a time (PM-130)", arguments: [0, -1, .min])
+    @Test("a pace of less than one byte is one byte at a time", .rows("PM-130"), arguments: [0, -1, .min])
     func noPace(bytes: Int) async throws {
         var pace = TestServer.Behavior.Pace.drip(1, every: .zero)
         pace.bytes = bytes
@@ -93,7 +94,7 @@ struct ServedFaultTests {
         }
     }
 
-    @Test("a body of unknown length is chunked with trailers, or ends with the connection in HTTP/1.0 (PM-130)")
+    @Test("a body of unknown length is chunked with trailers, or ends with the connection in HTTP/1.0", .rows("PM-130"))
     func unknownLength() async throws {
         let mock = MockExecutor { _ in
             MockResponse(
@@ -111,7 +112,7 @@ struct ServedFaultTests {
         }
     }
 
-    @Test("a body that fails in the executor is truncated on the wire (R-20)")
+    @Test("a body that fails in the executor is truncated on the wire", .rows("R-20"))
     func failingBody() async throws {
         var response = MockResponse(body: [.bytes(Data("abc".utf8)), .failure(RequestError(.connectionLost))])
         response.header = [Field(name: .contentLength, value: "64")]
@@ -123,7 +124,7 @@ struct ServedFaultTests {
         }
     }
 
-    @Test("after raw bytes, the connection is open for further requests (PM-130)")
+    @Test("after raw bytes, the connection is open for further requests", .rows("PM-130"))
     func rawTwice() async throws {
         try await withTestServer(serving: mock, behaving: .failing(.rawWithoutClosing([65]))) { server in
             let client = try await RawClient(server)
@@ -151,7 +152,7 @@ struct ServedFaultTests {
         }
     }
 
-    @Test("one port refuses connections, and another does not complete them (PM-130)")
+    @Test("one port refuses connections, and another does not complete them", .rows("PM-130"))
     func unresponsive() async throws {
         try await withRefusingPort { port in
             let error = await #expect(throws: WaitError.self) { try await connect(to: port, within: .seconds(30)) }

@@ -1,6 +1,7 @@
 import RequestsMock
 import RequestsTestServer
 import TestCorpora
+import TestSupport
 import Testing
 
 // The cases are not in the repository. Without the folder, this suite is skipped.
@@ -8,7 +9,8 @@ import Testing
     "Test server: request corpus", .timeLimit(.minutes(10)),
     .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct ServedRequestCorpusTests {
-    @Test("each request gets one response, and an error response is the last (R-73)", arguments: Corpora.requests)
+    @Test(
+        "each request gets one response, and an error response is the last", .rows("R-73"), arguments: Corpora.requests)
     func responses(test: RequestCase) async throws {
         try await withTestServer(serving: MockExecutor(.status(204)), on: .temporarySocket()) { server in
             let client = try await RawClient(server)

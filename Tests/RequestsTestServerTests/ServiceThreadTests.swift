@@ -3,6 +3,7 @@ import Dispatch
 import RequestsMock
 import RequestsPOSIX
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RequestsTestServer
@@ -25,7 +26,8 @@ struct ServiceThreadTests {
         case blocking, computing, suspending
     }
 
-    @Test("handlers that block, compute or suspend delay no other client (R-73)", arguments: Occupation.allCases)
+    @Test(
+        "handlers that block, compute or suspend delay no other client", .rows("R-73"), arguments: Occupation.allCases)
     func occupied(occupation: Occupation) async throws {
         let gate = Gate()
         let mock = MockExecutor { request in
@@ -58,7 +60,7 @@ struct ServiceThreadTests {
         }
     }
 
-    @Test("a client that reads nothing, and bodies that do not arrive, delay no other client (R-73)")
+    @Test("a client that reads nothing, and bodies that do not arrive, delay no other client", .rows("R-73"))
     func slowClients() async throws {
         let body = Data(count: 8 << 20)
         let mock = MockExecutor { request in request.target.path == "/long" ? .data(body) : .ok("free") }
@@ -78,7 +80,7 @@ struct ServiceThreadTests {
         }
     }
 
-    @Test("many connections without a request in progress need no threads, and each is served (R-73)")
+    @Test("many connections without a request in progress need no threads, and each is served", .rows("R-73"))
     func idleConnections() async {
         await #expect(processExitsWith: .success) {
             try await withTestServer(serving: MockExecutor(.ok("x"))) { server in
@@ -103,7 +105,7 @@ struct ServiceThreadTests {
         }
     }
 
-    @Test("a silent client is disconnected although each request of another one passes the lead on (R-73)")
+    @Test("a silent client is disconnected although each request of another one passes the lead on", .rows("R-73"))
     func silentClient() async throws {
         let mock = MockExecutor { _ in
             // Suspends, so that another thread leads from then on.

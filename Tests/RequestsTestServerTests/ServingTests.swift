@@ -1,6 +1,7 @@
 import RequestsMock
 import RequestsTestServer
 import Synchronization
+import TestSupport
 import Testing
 
 private let get = "GET /a?b=1 HTTP/1.1\r\nHost: test.example\r\n\r\n"
@@ -18,7 +19,7 @@ private enum CurrentTask {
 
 @Suite("Test server: serving", .timeLimit(.minutes(10)))
 struct ServingTests {
-    @Test("an executor is served over TCP and over a unix socket (PM-130)", arguments: ServerAddress.allCases)
+    @Test("an executor is served over TCP and over a unix socket", .rows("PM-130"), arguments: ServerAddress.allCases)
     func serves(on address: ServerAddress) async throws {
         let mock = MockExecutor { request in .ok("\(request.method) \(request.target)") }
         try await withTestServer(serving: mock, on: address.address, behaving: TestServer.Behavior(date: { nil })) {
@@ -34,7 +35,7 @@ struct ServingTests {
         #expect(mock.recordedRequests.map(\.header) == [.empty])
     }
 
-    @Test("a port that TCP does not have is an error (PM-130)", arguments: [-1, 65_536, .max, .min])
+    @Test("a port that TCP does not have is an error", .rows("PM-130"), arguments: [-1, 65_536, .max, .min])
     func ports(port: Int) async {
         let error = await #expect(throws: (any Error).self) {
             try await withTestServer(serving: MockExecutor(.ok()), on: .loopback(port: port)) { _ in }
@@ -42,7 +43,7 @@ struct ServingTests {
         #expect(error.map { "\($0)" } == "invalid port \(port): ports are numbers from 0 to 65535")
     }
 
-    @Test("an exchange is recorded with the numbers of its connection and its position (PM-130)")
+    @Test("an exchange is recorded with the numbers of its connection and its position", .rows("PM-130"))
     func keepAlive() async throws {
         try await withTestServer(serving: MockExecutor(.status(204))) { server in
             let first = try await RawClient(server)
@@ -59,7 +60,7 @@ struct ServingTests {
         }
     }
 
-    @Test("bodies of both framings, trailers, Expect and HTTP/1.0 are supported (PM-130)")
+    @Test("bodies of both framings, trailers, Expect and HTTP/1.0 are supported", .rows("PM-130"))
     func bodies() async throws {
         let mock = MockExecutor { request in
             guard case .bytes(let data) = request.body else { return .status(400) }
@@ -80,7 +81,7 @@ struct ServingTests {
     }
 
     @Test(
-        "an invalid or unsupported request gets its status, and the connection closes (PM-130, R-73)",
+        "an invalid or unsupported request gets its status, and the connection closes", .rows("PM-130", "R-73"),
         arguments: [
             ("GET /\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505), ("GET / HTTP/1.1\r\n\r\n", 400),
             ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 405), ("FROB / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
@@ -112,7 +113,7 @@ struct ServingTests {
     }
 
     @Test(
-        "every form of a request target reaches the executor as its URI (PM-130, R-73)",
+        "every form of a request target reaches the executor as its URI", .rows("PM-130", "R-73"),
         arguments: [
             ("GET /b?c", "http://a/b?c"), ("GET //b", "http://a//b"), ("OPTIONS *", "http://a/"),
             ("GET http://B:8080/c", "http://b:8080/c"), ("GET http://b?c", "http://b/?c"),
@@ -126,7 +127,7 @@ struct ServingTests {
         }
     }
 
-    @Test("responses to HEAD, and 204 and 304, have no body (PM-130)")
+    @Test("responses to HEAD, and 204 and 304, have no body", .rows("PM-130"))
     func bodiless() async throws {
         let mock = MockExecutor { request in
             .status(HTTPStatus(Int(request.target.path.dropFirst()) ?? 200), "body")
@@ -145,7 +146,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a response has the current date, that of its own field or of the behavior, or none (PM-130)")
+    @Test("a response has the current date, that of its own field or of the behavior, or none", .rows("PM-130"))
     func dates() async throws {
         let mock = MockExecutor { request in
             guard request.target.path != "/own" else {
@@ -182,7 +183,7 @@ struct ServingTests {
         #expect(try await dates(["/", "/own"], TestServer.Behavior(date: { nil })) == [nil, "x"])
     }
 
-    @Test("the executor runs on the thread of the connection, not on the pool (R-73)")
+    @Test("the executor runs on the thread of the connection, not on the pool", .rows("R-73"))
     func ownThreads() async throws {
         let mock = MockExecutor { _ in
             // Suspends, so that the rest of the function runs where the task resumes.
@@ -196,7 +197,7 @@ struct ServingTests {
         }
     }
 
-    @Test("the condition of a wait may use the server itself (PM-132)")
+    @Test("the condition of a wait may use the server itself", .rows("PM-132"))
     func conditions() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             async let arrived: Void = server.waitUntil { _ in server.exchanges.first?.status != nil }
@@ -207,7 +208,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a wait for a request ends when it arrives or when the task is cancelled (PM-132)")
+    @Test("a wait for a request ends when it arrives or when the task is cancelled", .rows("PM-132"))
     func waiting() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             async let arrival: Void = server.waitUntil {
@@ -249,7 +250,8 @@ struct ServingTests {
     ]
 
     @Test(
-        "a response that is always the same is sent like that of a function, with any framing and fault (PM-130, R-73)",
+        "a response that is always the same is sent like that of a function, with any framing and fault",
+        .rows("PM-130", "R-73"),
         arguments: [
             TestServer.Behavior(), TestServer.Behavior(framing: .chunked(sizes: [3])),
             TestServer.Behavior(framing: .untilClose), .failing(.truncateBody(atByte: 2)),

@@ -1,9 +1,10 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("Bounded record")
 struct BoundedRecordTests {
-    @Test("a record keeps the newest elements within both limits, whatever is appended or grows (R-73)")
+    @Test("a record keeps the newest elements within both limits, whatever is appended or grows", .rows("R-73"))
     func random() {
         var random = SystemRandomNumberGenerator()
         for (count, size) in [(10, 1_000), (1_000, 100), (7, 7), (1, 1), (50, 100_000), (3, 0)] {
@@ -26,7 +27,7 @@ struct BoundedRecordTests {
         }
     }
 
-    @Test("a record keeps at least nine tenths of its limit (R-73)")
+    @Test("a record keeps at least nine tenths of its limit", .rows("R-73"))
     func tenth() {
         var record = BoundedRecord<Int>(count: 100, size: 1_000)
         for number in 0..<1_000 {
@@ -36,7 +37,8 @@ struct BoundedRecordTests {
     }
 
     @Test(
-        "a record with a limit of zero or less keeps nothing and counts its elements (R-73)", arguments: [0, -1, .min])
+        "a record with a limit of zero or less keeps nothing and counts its elements", .rows("R-73"),
+        arguments: [0, -1, .min])
     func none(limit: Int) {
         var record = BoundedRecord<Int>(count: limit, size: limit)
         for number in 0..<10 { record.append(number, size: 1) }

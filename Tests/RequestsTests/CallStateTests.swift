@@ -15,7 +15,7 @@ struct CallStateTests {
         try executor.performAndWait(request)
     }
 
-    @Test("a redirect back to the first host does not restore secrets that were removed (R-28)")
+    @Test("a redirect back to the first host does not restore secrets that were removed", .rows("R-28"))
     func thereAndBack() throws {
         var state = CallState(
             try redirectable(header: [Field(name: .authorization, value: "s"), Field(name: "X-A", value: "1")]),
@@ -30,7 +30,7 @@ struct CallStateTests {
     }
 
     @Test(
-        "a redirect is followed even if its body fails (R-20, R-25, T-59)",
+        "a redirect is followed even if its body fails", .rows("R-20", "R-25", "T-59"),
         arguments: [.tooLarge(limit: 5), .connectionLost, .protocolViolation, .timedOut(.betweenBytes)]
             as [RequestError.Reason])
     func failedBody(reason: RequestError.Reason) throws {
@@ -43,7 +43,7 @@ struct CallStateTests {
     }
 
     @Test(
-        "an error that ends the call or rejects the response prevents the redirect (R-20, T-60)",
+        "an error that ends the call or rejects the response prevents the redirect", .rows("R-20", "T-60"),
         arguments: [
             .cancelled, .timedOut(.total), .unexpectedRedirect, .unacceptableStatus, .unexpectedContentType, .other,
         ] as [RequestError.Reason])
@@ -54,7 +54,7 @@ struct CallStateTests {
         #expect(error?.reason == reason && error?.status == 302)
     }
 
-    @Test("a redirect that is not followed fails if its body fails (R-20, T-60)")
+    @Test("a redirect that is not followed fails if its body fails", .rows("R-20", "T-60"))
     func refusedRedirect() throws {
         for (policy, location) in [(RedirectPolicy.none, "/next"), (.standard, "ftp://a.com/"), (.standard, "")] {
             var state = CallState(try redirectable(policy: policy), now: .now)
@@ -68,7 +68,9 @@ struct CallStateTests {
         #expect(throws: RequestError.self) { try state.receive(error) }
     }
 
-    @Test("the body of a redirect is drained only if a call follows the redirect, whatever middleware changes (T-60)")
+    @Test(
+        "the body of a redirect is drained only if a call follows the redirect, whatever middleware changes",
+        .rows("T-60"))
     func draining() throws {
         let request = try redirectable(policy: RedirectPolicy(limit: 1, drainLimit: -1, drainTimeout: .seconds(2)))
         let head = redirect(to: "/x", from: request).head
@@ -92,7 +94,7 @@ struct CallStateTests {
     }
 
     @Test(
-        "a redirect loop ends at the limit with an error that contains the last response (R-34, T-59)",
+        "a redirect loop ends at the limit with an error that contains the last response", .rows("R-34", "T-59"),
         arguments: [1, 2, 20])
     func loop(limit: Int) throws {
         var state = CallState(try redirectable(policy: RedirectPolicy(limit: limit)), now: .now)
@@ -110,7 +112,8 @@ struct CallStateTests {
     }
 
     @Test(
-        "a 3xx that is not followed is a value if not validated, and otherwise an error with its Location (T-60, C26)",
+        "a 3xx that is not followed is a value if not validated, and otherwise an error with its Location",
+        .rows("T-60", "C26"),
         arguments: [302, 304] as [HTTPStatus])
     func notFollowed(status: HTTPStatus) async throws {
         let executor = StubExecutor(status, header: [Field(name: .location, value: "/z")])
@@ -123,7 +126,7 @@ struct CallStateTests {
     }
 
     @Test(
-        "a 304 to a condition of the request is “not modified”, and otherwise an unexpected redirect (C26)",
+        "a 304 to a condition of the request is “not modified”, and otherwise an unexpected redirect", .rows("C26"),
         arguments: [
             (Field(name: .ifNoneMatch, value: "\"a\""), .notModified),
             (Field(name: .ifModifiedSince, value: "Sun, 06 Nov 1994 08:49:37 GMT"), .notModified),
@@ -140,7 +143,7 @@ struct CallStateTests {
         #expect(other?.reason == .unexpectedRedirect)
     }
 
-    @Test("a redirect that preserves the method sends the same body again (R-32, T-59, D-14)")
+    @Test("a redirect that preserves the method sends the same body again", .rows("R-32", "T-59", "D-14"))
     func resent() async throws {
         let executor = StubExecutor { request in
             guard case .bytes(let data) = request.body else { return .stub(400, to: request) }

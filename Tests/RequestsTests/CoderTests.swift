@@ -1,5 +1,6 @@
 import Dispatch
 import Requests
+import TestSupport
 import Testing
 
 /// An API that writes and reads names in snake case and dates as seconds.
@@ -45,7 +46,7 @@ struct CoderTests {
         try client.performAndWait { $0.get(decoder, from: "/x") }
     }
 
-    @Test("every JSON body is encoded by the encoder of the API, unless the body has its own (RQ-23)")
+    @Test("every JSON body is encoded by the encoder of the API, unless the body has its own", .rows("RQ-23"))
     func bodies() throws {
         #expect(try Self.body(api.post(.json(commit), to: "/x")) == json)
         #expect(try Self.body(api.post(.json(commit).throttled(), to: "/x")) == nil)
@@ -59,7 +60,9 @@ struct CoderTests {
         #expect(try Self.body(AnonymousRequestProvider.example.post(.json(commit), to: "/x")) != json)
     }
 
-    @Test("every JSON response is decoded by the decoder of the API, unless the response decoder has its own (RQ-25)")
+    @Test(
+        "every JSON response is decoded by the decoder of the API, unless the response decoder has its own",
+        .rows("RQ-25"))
     func responses() async throws {
         let executor = StubExecutor(200, json)
         let client = Client(api, executor: executor)
@@ -82,7 +85,7 @@ struct CoderTests {
         }
     }
 
-    @Test("decoders that contain a JSON decoder use that of the API (RQ-25)")
+    @Test("decoders that contain a JSON decoder use that of the API", .rows("RQ-25"))
     func combined() async throws {
         let client = Client(api, executor: StubExecutor(200, json))
         #expect(try await client.perform { $0.get(.optional(.json(Commit.self)), from: "/x") } == commit)
@@ -95,7 +98,7 @@ struct CoderTests {
         #expect(try Self.blocking(client, all.map { $0.authorName }) == "Ada")
     }
 
-    @Test("each line of NDJSON, and the payload of an error, are decoded by the decoder of the API (RQ-25)")
+    @Test("each line of NDJSON, and the payload of an error, are decoded by the decoder of the API", .rows("RQ-25"))
     func linesAndErrors() async throws {
         let lines = Client(api, executor: StubExecutor(200, json + "\n" + json))
         var commits: [Commit] = []
@@ -110,7 +113,7 @@ struct CoderTests {
         #expect(error?.payload(as: Commit.self) == commit)
     }
 
-    @Test("a request of your own type has its own coders (RQ-2)")
+    @Test("a request of your own type has its own coders", .rows("RQ-2"))
     func convertible() async throws {
         struct GetCommit: RequestConvertible {
             typealias Resource = Commit

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("Cookies of a request")
@@ -9,7 +10,7 @@ struct CookieTests {
 
     private let request = Site().get(.text, from: "/")
 
-    @Test("a cookie is added to the others and replaces the one with its name (HT-10)")
+    @Test("a cookie is added to the others and replaces the one with its name", .rows("HT-10"))
     func joining() throws {
         let prepared =
             try request
@@ -20,7 +21,7 @@ struct CookieTests {
         #expect(prepared.header == [Field(name: .cookie, value: "a=4; b=2; A=3")])
     }
 
-    @Test("setting a cookie keeps the other pairs of the field and drops empty ones (HT-10, T-85)")
+    @Test("setting a cookie keeps the other pairs of the field and drops empty ones", .rows("HT-10", "T-85"))
     func merging() throws {
         for (old, new) in [
             ("t=a==", "t=a==; n=v"), ("t=a==;", "t=a==; n=v"), (" ; t=1 ;; u", "t=1; u; n=v"),
@@ -35,13 +36,13 @@ struct CookieTests {
         #expect(twice.values(of: .cookie) == ["a=1; b=2; n=v"])
     }
 
-    @Test("an empty list of cookies adds no field (T-85)")
+    @Test("an empty list of cookies adds no field", .rows("T-85"))
     func none() throws {
         #expect(try request.setting(cookies: []).prepared().header.isEmpty)
     }
 
     @Test(
-        "a name or value that would be ambiguous in the field is rejected (HT-10, R-1)",
+        "a name or value that would be ambiguous in the field is rejected", .rows("HT-10", "R-1"),
         arguments: [
             ("", "v"), ("a b", "v"), ("a=b", "v"), ("a;b", "v"), ("é", "v"), ("a", "v;b=1"), ("a", "v\r\nX: 1"),
             ("a", "\0"),

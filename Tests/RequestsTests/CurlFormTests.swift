@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -74,7 +75,7 @@ struct CurlFormTests {
                 == Self.forms(#"--form 'n="a"' --form 'm="1"'"#))
     }
 
-    @Test("parts with secret names, and secrets of the request in any part, are redacted (R-8)")
+    @Test("parts with secret names, and secrets of the request in any part, are redacted", .rows("R-8"))
     func secrets() throws {
         let request = api.post(
             .multipart([.text("hunter2", name: "password"), .text("x hunter3 y", name: "n")]), to: "/x"

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("The curl command")
@@ -53,7 +54,7 @@ struct CurlTests {
         #expect(try command(.get, .empty, url: "http://[::1]/a") == "curl --globoff 'http://[::1]/a'")
     }
 
-    @Test("secrets are redacted unless they are revealed explicitly (R-8, R-74)")
+    @Test("secrets are redacted unless they are revealed explicitly", .rows("R-8", "R-74"))
     func secrets() throws {
         let request = PreparedRequest(
             target: try TargetURI("https://u:hunter2@e.com/?token=hunter2"),

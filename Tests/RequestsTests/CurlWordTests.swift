@@ -51,7 +51,7 @@ struct CurlWordTests {
         return result.dropLast()
     }
 
-    @Test("a shell reads every word unchanged and runs no other command (R-1, R-8)", arguments: shells)
+    @Test("a shell reads every word unchanged and runs no other command", .rows("R-1", "R-8"), arguments: shells)
     func words(shell: String) throws {
         let target = try TargetURI("https://e.com/a?b=c'd")
         let requests = Self.texts.map { text in
@@ -80,7 +80,7 @@ struct CurlWordTests {
         }
     }
 
-    @Test("an error's curl command is one line and runs no other command (R-1, R-8)", arguments: shells)
+    @Test("an error's curl command is one line and runs no other command", .rows("R-1", "R-8"), arguments: shells)
     func errors(shell: String) throws {
         let target = try TargetURI("https://e.com/a?b=c'd")
         let commands = try Self.texts.map { text in
@@ -98,7 +98,8 @@ struct CurlWordTests {
     }
 
     @Test(
-        "a file whose name ends in a line end is read from standard input, which keeps the name out of the shell (R-1)")
+        "a file whose name ends in a line end is read from standard input, which keeps the name out of the shell",
+        .rows("R-1"))
     func fileNames() throws {
         let target = try TargetURI("https://e.com/")
         for name in ["/f\n", "/f\r\n"] {

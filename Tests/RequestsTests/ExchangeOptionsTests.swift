@@ -1,11 +1,12 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("Exchange options")
 struct ExchangeOptionsTests {
     private let api = AnonymousRequestProvider.example
 
-    @Test("a request sends Expect: 100-continue only if it has content (R-46)")
+    @Test("a request sends Expect: 100-continue only if it has content", .rows("R-46"))
     func expecting() throws {
         let upload = api.put(.raw(data: Data([65])), to: "/a").expectingContinue(timeout: .seconds(2))
         let request = try upload.prepared()
@@ -20,7 +21,7 @@ struct ExchangeOptionsTests {
         #expect(try api.put(.raw(data: Data([65])), to: "/a").prepared() != request)
     }
 
-    @Test("an Expect, Trailer or Upgrade field that the caller sets is dropped (R-3, R-46)")
+    @Test("an Expect, Trailer or Upgrade field that the caller sets is dropped", .rows("R-3", "R-46"))
     func byHand() throws {
         let request = try api.put(.raw(data: Data([65])), to: "/a").adding(
             headerFields: Field(name: .expect, value: "100-continue"), Field(name: .upgrade, value: "h2c"),
@@ -29,7 +30,7 @@ struct ExchangeOptionsTests {
         for name in ["Expect", "Upgrade", "Trailer", "TE:"] { #expect(!request.wireText.contains(name)) }
     }
 
-    @Test("trailers make any body chunked, and the Trailer field lists their names (R-14)")
+    @Test("trailers make any body chunked, and the Trailer field lists their names", .rows("R-14"))
     func trailers() throws {
         let request = try api.put(.raw(data: Data([65])), to: "/a").sending(trailers: [
             Field(name: "X-Sum", value: "1"), Field(name: "X-Two", value: "2"),
@@ -48,7 +49,7 @@ struct ExchangeOptionsTests {
     }
 
     @Test(
-        "a field that must precede the body, or that is malformed, is not allowed in trailers (R-1, R-14)",
+        "a field that must precede the body, or that is malformed, is not allowed in trailers", .rows("R-1", "R-14"),
         arguments: [
             ("Content-Length", "1", RequestError.InvalidRequest.fieldNotAllowedInTrailers),
             ("transfer-encoding", "chunked", .fieldNotAllowedInTrailers), ("Host", "a", .fieldNotAllowedInTrailers),
@@ -65,14 +66,14 @@ struct ExchangeOptionsTests {
         #expect(throws: RequestError.self) { try upload.sending(trailers: field.name) { [] }.prepared() }
     }
 
-    @Test("trailers require a body (R-14)")
+    @Test("trailers require a body", .rows("R-14"))
     func withoutBody() throws {
         let request = api.delete("/a").sending(trailers: [Field(name: "X", value: "1")])
         let error = #expect(throws: RequestError.self) { try request.prepared() }
         #expect(error?.reason == .invalidRequest(.trailersWithoutBody))
     }
 
-    @Test("a redirect keeps trailers if it keeps the body, and drops them for a GET (R-32)")
+    @Test("a redirect keeps trailers if it keeps the body, and drops them for a GET", .rows("R-32"))
     func redirected() throws {
         let request = try api.post(.raw(data: Data([65])), to: "/a").sending(trailers: [Field(name: "X", value: "1")])
             .prepared()
@@ -86,7 +87,7 @@ struct ExchangeOptionsTests {
         #expect(try next(307)?.trailers != nil)
     }
 
-    @Test("a dump of trailers shows their names but not their values (R-74)")
+    @Test("a dump of trailers shows their names but not their values", .rows("R-74"))
     func dumped() {
         var text = ""
         dump(PreparedRequest.Trailers([Field(name: "X-Sum", value: "hunter2")]), to: &text)

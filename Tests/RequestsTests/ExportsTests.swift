@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("Exports")
@@ -9,7 +10,9 @@ struct ExportsTests {
         #expect(Data(url.absoluteString.utf8).count == 20)
     }
 
-    @Test("methods compare byte by byte, match in a switch and can be written as literals (RQ-20, PM-23, HT-11, L11)")
+    @Test(
+        "methods compare byte by byte, match in a switch and can be written as literals",
+        .rows("RQ-20", "PM-23", "HT-11", "L11"))
     func methods() {
         let methods: [HTTPMethod] = [.connect, .delete, .get, .head, .options, .patch, .post, .put, .trace]
         #expect(

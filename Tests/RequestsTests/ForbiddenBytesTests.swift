@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -27,7 +28,7 @@ struct ForbiddenBytesTests {
         ]
 
     @Test(
-        "a control character in a field name or value is a typed error with every setter (R-1)",
+        "a control character in a field name or value is a typed error with every setter", .rows("R-1"),
         arguments: setters.indices)
     func fields(setter: Int) throws {
         let set = Self.setters[setter]
@@ -47,7 +48,7 @@ struct ForbiddenBytesTests {
     }
 
     @Test(
-        "a field name that is not a token is rejected (R-1)",
+        "a field name that is not a token is rejected", .rows("R-1"),
         arguments: ["", " ", "a b", "a:", ":", "é", "a(", "a\"", "Authorization ", "a/b", "a=b"])
     func names(name: String) {
         expectInvalid(.invalidFieldName) {
@@ -55,7 +56,7 @@ struct ForbiddenBytesTests {
         }
     }
 
-    @Test("each byte of a field name is checked, whatever the length of the name (R-1)")
+    @Test("each byte of a field name is checked, whatever the length of the name", .rows("R-1"))
     func bytesOfNames() {
         for length in 1...20 {
             for place in 0..<length {
@@ -69,7 +70,7 @@ struct ForbiddenBytesTests {
         }
     }
 
-    @Test("a method that is not a token is rejected, and a token is kept byte by byte (R-2, RQ-20)")
+    @Test("a method that is not a token is rejected, and a token is kept byte by byte", .rows("R-2", "RQ-20"))
     func methods() throws {
         let texts = controls.flatMap { ["GET\($0)", "\($0)GET", $0] }
         for text in texts + ["", "GET /x HTTP/1.1\r\nX: y", "G T", "GÉT", "GET:", "a/b"] {
@@ -83,7 +84,7 @@ struct ForbiddenBytesTests {
         expectInvalid(.unsupportedMethod) { try api.head("/x").using(method: .connect).prepared() }
     }
 
-    @Test("control characters in a path or query are rejected or percent-encoded (R-2)")
+    @Test("control characters in a path or query are rejected or percent-encoded", .rows("R-2"))
     func targets() throws {
         for control in controls {
             let path = "/a" + control
@@ -96,7 +97,7 @@ struct ForbiddenBytesTests {
         }
     }
 
-    @Test("a request that changes after it was prepared is checked again before it is written (R-1, R-2)")
+    @Test("a request that changes after it was prepared is checked again before it is written", .rows("R-1", "R-2"))
     func changedLater() throws {
         let good = try api.head("/x").prepared()
         var bad = good
@@ -123,7 +124,7 @@ struct ForbiddenBytesTests {
     }
 
     @Test(
-        "framing fields that the caller sets are dropped (R-3)",
+        "framing fields that the caller sets are dropped", .rows("R-3"),
         arguments: [
             "Content-Length", "content-length", "Transfer-Encoding", "TRANSFER-ENCODING", "Host", "Connection",
             "Expect", "EXPECT", "expect", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade",

@@ -43,13 +43,13 @@ struct IsolationTests {
         MainActor.preconditionIsolated()
     }
 
-    @Test("a body is encoded off the main actor, even if the call is made there (PM-15)")
+    @Test("a body is encoded off the main actor, even if the call is made there", .rows("PM-15"))
     func encoder() async {
         await #expect(processExitsWith: .success) { try await IsolationTests.encode(.nothing) }
         await #expect(processExitsWith: .failure) { try await IsolationTests.encode(.mainActor) }
     }
 
-    @Test("a body is decoded off the main actor, even if the call is made there (PM-15)")
+    @Test("a body is decoded off the main actor, even if the call is made there", .rows("PM-15"))
     func decoder() async {
         await #expect(processExitsWith: .success) { try await IsolationTests.decode(.nothing) }
         await #expect(processExitsWith: .failure) { try await IsolationTests.decode(.mainActor) }

@@ -1,11 +1,12 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
 
 @Suite("Literals of fields and media types")
 struct LiteralTests {
-    @Test("a dictionary literal makes a header in its order, repeated names included (RQ-17)")
+    @Test("a dictionary literal makes a header in its order, repeated names included", .rows("RQ-17"))
     func header() {
         let header: Header = ["X-A": "1", .accept: "text/csv", "x-a": "2"]
         #expect(
@@ -16,7 +17,7 @@ struct LiteralTests {
         #expect(api.get(.none, from: "/x").with(header: ["X-A": "b"]).header["x-a"] == "b")
     }
 
-    @Test("a string literal makes a media type (RQ-21)")
+    @Test("a string literal makes a media type", .rows("RQ-21"))
     func mediaType() throws {
         let type: MediaType = "text/csv; charset=utf-8; header=present"
         #expect(type.rawValue == "text/csv; charset=utf-8; header=present" && type.parameter("header") == "present")
@@ -24,7 +25,7 @@ struct LiteralTests {
         #expect(try request.prepared().header[.contentType] == "application/vnd.api+json")
     }
 
-    @Test("a malformed media type literal traps, and the message shows it (RQ-21)")
+    @Test("a malformed media type literal traps, and the message shows it", .rows("RQ-21"))
     func malformed() async throws {
         let result = try #require(
             await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -37,13 +38,13 @@ struct LiteralTests {
         #endif
     }
 
-    @Test("an Authorization field is created from a value or a token (RQ-18)")
+    @Test("an Authorization field is created from a value or a token", .rows("RQ-18"))
     func authorization() {
         #expect(Field.authorization("Digest a=b") == Field(name: .authorization, value: "Digest a=b"))
         #expect(Field.authorization(bearerToken: "t") == Field(name: .authorization, value: "Bearer t"))
     }
 
-    @Test("setting a cookie does not throw, and preparing the request reports an invalid one (HT-10)")
+    @Test("setting a cookie does not throw, and preparing the request reports an invalid one", .rows("HT-10"))
     func cookies() throws {
         let call = Call<AnonymousRequestProvider, String> { api in
             api.get(.text, from: "/x").setting(cookie: "a", to: "1").setting(cookie: "b", to: "2")
@@ -56,7 +57,7 @@ struct LiteralTests {
         }
     }
 
-    @Test("a raw response has the status and the header of its head (HT-34)")
+    @Test("a raw response has the status and the header of its head", .rows("HT-34"))
     func rawResponse() throws {
         var response = RawResponse(
             head: ResponseHead(status: 201, header: ["X-A": "1"], target: try TargetURI("https://e.com")),

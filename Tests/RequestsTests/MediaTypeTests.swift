@@ -1,11 +1,12 @@
 import Requests
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("MediaType")
 struct MediaTypeTests {
     @Test(
-        "a media type is parsed as in RFC 9110 §8.3.1 (RQ-21, PM-67)",
+        "a media type is parsed as in RFC 9110 §8.3.1", .rows("RQ-21", "PM-67"),
         arguments: [
             ("text/html", "text/html"), ("Text/HTML;Charset=\"utf-8\"", "Text/HTML; Charset=utf-8"),
             (" text/html ; a=b ;c=d ", "text/html; a=b; c=d"), ("*/*", "*/*"), ("image/*;q=0.1", "image/*; q=0.1"),
@@ -22,7 +23,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "text that is not a media type is rejected (RQ-21)",
+        "text that is not a media type is rejected", .rows("RQ-21"),
         arguments: [
             "", "/", "text", "text/", "/html", "text /html", "text/ html", "te xt/html", "text/html x", "tex\u{0}t/a",
         ])
@@ -30,7 +31,7 @@ struct MediaTypeTests {
         #expect(MediaType(text) == nil)
     }
 
-    @Test("equality ignores case and parameters, and parameters are kept (RQ-21, C28)")
+    @Test("equality ignores case and parameters, and parameters are kept", .rows("RQ-21", "C28"))
     func equality() {
         #expect(MediaType.json == .jsonUTF8)
         #expect(MediaType.json.hashValue == MediaType.jsonUTF8.hashValue)
@@ -41,7 +42,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "a media range matches the types within it (C28)",
+        "a media range matches the types within it", .rows("C28"),
         arguments: [
             (MediaType.any, MediaType.png, true), (MediaType(type: .image, subtype: .any), .png, true),
             (MediaType(type: .image, subtype: .any), .json, false), (.png, .png, true), (.png, .gif, false),
@@ -64,7 +65,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "the constants print as in Requests 0.3.2, except that JSON has no charset (RQ-21, C10)",
+        "the constants print as in Requests 0.3.2, except that JSON has no charset", .rows("RQ-21", "C10"),
         arguments: [
             (MediaType.json, "application/json"), (.jsonUTF8, "application/json; charset=utf-8"),
             (.xml, "application/xml; charset=utf-8"),

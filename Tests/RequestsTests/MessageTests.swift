@@ -99,7 +99,7 @@ struct MessageTests {
         }
     }
 
-    @Test("a malformed URL literal traps at the line of the call (RQ-33)")
+    @Test("a malformed URL literal traps at the line of the call", .rows("RQ-33"))
     func literals() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = malformedLiteral()

@@ -8,7 +8,7 @@ private let api = AnonymousRequestProvider.example
 @Suite("PreparedRequest")
 struct PreparedRequestTests {
     @Test(
-        "the head states the length of the body once (R-3, D-5, D-17, PM-46)",
+        "the head states the length of the body once", .rows("R-3", "D-5", "D-17", "PM-46"),
         arguments: [
             (HTTPMethod.get, RequestBody.none, ""), (.head, .none, ""), (.delete, .none, ""), (.options, .none, ""),
             ("PURGE", .none, ""), (.post, .none, "Content-Length: 0\n"), (.put, .none, "Content-Length: 0\n"),
@@ -24,7 +24,7 @@ struct PreparedRequestTests {
         #expect(head.hasPrefix("\(method) / HTTP/1.1\nHost: e.com\n\(field)\n"), "\(request.wireText)")
     }
 
-    @Test("preparing evaluates no deferred part, and the wire text does not need its length (PM-29)")
+    @Test("preparing evaluates no deferred part, and the wire text does not need its length", .rows("PM-29"))
     func deferred() async throws {
         let count = Mutex(0)
         let part = MultipartForm.Part.deferred {
@@ -41,7 +41,7 @@ struct PreparedRequestTests {
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test("the wire text is the request as sent, with secrets redacted unless revealed (R-8, R-74, PM-29)")
+    @Test("the wire text is the request as sent, with secrets redacted unless revealed", .rows("R-8", "R-74", "PM-29"))
     func wireText() throws {
         let request = try AnonymousRequestProvider(text: "https://[::1]:8443/a?token=hunter2")
             .post(.raw(data: Data([0xFF, 0])), to: "/b").adding(queryItem: ("x", "y z"))
@@ -63,7 +63,7 @@ struct PreparedRequestTests {
         #expect(request.wireText(secrets: .redacted, redaction: own).contains("Content-Type: <redacted>"))
     }
 
-    @Test("the head has the form of RFC 9112, with Host as the first field (R-4)")
+    @Test("the head has the form of RFC 9112, with Host as the first field", .rows("R-4"))
     func bytes() throws {
         let request = PreparedRequest(
             method: "PURGE", target: try TargetURI("http://u:p@[fe80::1%25lo]:80/a?b#c"),
@@ -105,7 +105,9 @@ struct PreparedRequestTests {
         #expect(other != other)
     }
 
-    @Test("a request is made from a method and a URL, and a URL that cannot be requested is a typed error (AF-18)")
+    @Test(
+        "a request is made from a method and a URL, and a URL that cannot be requested is a typed error", .rows("AF-18")
+    )
     func fromURL() throws {
         #expect(try PreparedRequest(url: URL("https://e.com")).url.absoluteString == "https://e.com/")
         let request = try PreparedRequest(method: .put, url: URL("https://e.com/x?y"))

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 /// Writes text with a mark after every delimiter, and reads it back byte by byte.
@@ -6,7 +7,7 @@ import Testing
 struct ProtocolWriterTests {
     private let api = AnonymousRequestProvider.example
 
-    @Test("a field is one line, whatever mark follows a delimiter (R-1)", arguments: Marks.behind)
+    @Test("a field is one line, whatever mark follows a delimiter", .rows("R-1"), arguments: Marks.behind)
     func fields(mark: String) throws {
         let value = Marks.planted(mark, behind: ":;,=\"\\ ", in: "a: b; c=\"d\\\"\", e f") + mark
         let request = try api.get(.text, from: "/x").adding(headerField: Field(name: "X-A", value: value))
@@ -44,7 +45,7 @@ struct ProtocolWriterTests {
         return result
     }
 
-    @Test("a quoted string ends only at its closing quote (T-44, R-1)", arguments: Marks.behind)
+    @Test("a quoted string ends only at its closing quote", .rows("T-44", "R-1"), arguments: Marks.behind)
     func quoted(mark: String) throws {
         for text in ["\"", "\\", "a\"; b=\"c", "\\\"", "a\\", "\"\\\"", "é\"", ";,="] {
             let value = Marks.planted(mark, behind: "\"\\;,=", in: text)
@@ -54,7 +55,7 @@ struct ProtocolWriterTests {
         }
     }
 
-    @Test("the comment in User-Agent ends at its last parenthesis (R-1)", arguments: Marks.behind)
+    @Test("the comment in User-Agent ends at its last parenthesis", .rows("R-1"), arguments: Marks.behind)
     func userAgent(mark: String) {
         let device = Marks.planted(mark, behind: "()\\", in: "a) b (c\\")
         let agent = UserAgent(name: "App", version: "1", device: device, system: "S", systemVersion: "1")
@@ -70,7 +71,7 @@ struct ProtocolWriterTests {
         #expect(depth == 0 && agent.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
     }
 
-    @Test("one cookie is sent for each name (HT-10, T-85)", arguments: Marks.behind)
+    @Test("one cookie is sent for each name", .rows("HT-10", "T-85"), arguments: Marks.behind)
     func cookies(mark: String) throws {
         var header = Header.empty
         header.set(cookie: try Cookie(name: "b", value: "1"))
@@ -86,7 +87,8 @@ struct ProtocolWriterTests {
     }
 
     @Test(
-        "a name in a multipart form stays within its quotes, without control characters (T-44, PM-49, D-18, R-1, R-7)")
+        "a name in a multipart form stays within its quotes, without control characters",
+        .rows("T-44", "PM-49", "D-18", "R-1", "R-7"))
     func multipart() throws {
         let controls = (0..<0x20).map { String(Unicode.Scalar(UInt8($0))) } + ["\u{7F}", "\"", "\r\n"]
         for mark in Marks.behind + [""] {
@@ -124,7 +126,7 @@ struct ProtocolWriterTests {
         }
     }
 
-    @Test("queries and forms keep names and values separate (T-20)", arguments: Marks.behind + Marks.doubles)
+    @Test("queries and forms keep names and values separate", .rows("T-20"), arguments: Marks.behind + Marks.doubles)
     func queries(mark: String) throws {
         let name = Marks.planted(mark, behind: "&=+;#?%[]", in: "a&b=c+d;e#f?g%h[i]") + mark
         let expected = [Marks.bytes(name), Marks.bytes(mark + name)]
@@ -144,7 +146,7 @@ struct ProtocolWriterTests {
         #expect(names == [Marks.bytes("n[\(name)][]")])
     }
 
-    @Test("a parameter replaces another only if their names are equal byte by byte (HT-14)")
+    @Test("a parameter replaces another only if their names are equal byte by byte", .rows("HT-14"))
     func parameterNames() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         let other: RequestParameters.Value = .integer(2)
@@ -157,7 +159,7 @@ struct ProtocolWriterTests {
         #expect(parameters[composed] == .integer(1) && parameters[decomposed] == .integer(5))
     }
 
-    @Test("a value stays within its path segment (R-2)", arguments: Marks.behind)
+    @Test("a value stays within its path segment", .rows("R-2"), arguments: Marks.behind)
     func paths(mark: String) throws {
         let value = Marks.planted(mark, behind: "/?#%.", in: "../a/b?c#d%2F") + mark
         let path: RequestPath = "/x/\(value)/y"
@@ -169,7 +171,7 @@ struct ProtocolWriterTests {
         #expect(Marks.bytes(PercentEncoding.decode(joined.target.path)) == Marks.bytes("/a/" + mark + "z"))
     }
 
-    @Test("credentials in a URL are split at the first colon (RQ-24, R-8)", arguments: Marks.behind)
+    @Test("credentials in a URL are split at the first colon", .rows("RQ-24", "R-8"), arguments: Marks.behind)
     func userinfo(mark: String) throws {
         let request = try AnonymousRequestProvider(text: "https://u\(mark):\(mark)p:\(mark)q@e.com/")
             .get(.text, from: "/").prepared()
@@ -178,7 +180,9 @@ struct ProtocolWriterTests {
         #expect(!Marks.holds(request.target.absoluteString, "@"))
     }
 
-    @Test("the wire text has one line for each field, even with secrets revealed (R-1, R-8)", arguments: Marks.behind)
+    @Test(
+        "the wire text has one line for each field, even with secrets revealed", .rows("R-1", "R-8"),
+        arguments: Marks.behind)
     func wireText(mark: String) throws {
         var request = PreparedRequest(method: .put, target: try TargetURI("https://e.com/"))
         request.header.add(Field(name: "X-A", value: "a\r\n" + mark + "X-B: b"))
@@ -193,7 +197,7 @@ struct ProtocolWriterTests {
         }
     }
 
-    @Test("values are equal only if their bytes are equal (R-1)")
+    @Test("values are equal only if their bytes are equal", .rows("R-1"))
     func equality() throws {
         let pairs = [("\u{E9}", "e\u{301}"), (";", "\u{37E}"), ("K", "\u{212A}"), ("`", "\u{1FEF}")]
         for (left, right) in pairs {

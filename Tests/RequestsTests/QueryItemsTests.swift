@@ -1,12 +1,13 @@
 import Requests
 import TestCorpora
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
 
 @Suite("QueryItems")
 struct QueryItemsTests {
-    @Test("a literal keeps order and duplicates, and nil gives a bare name (RQ-14, RQ-34, C6, T-10)")
+    @Test("a literal keeps order and duplicates, and nil gives a bare name", .rows("RQ-14", "RQ-34", "C6", "T-10"))
     func literal() throws {
         let items: QueryItems = ["b": 1, "a": "x", "b": 2, "flag": nil, "empty": "", "on": true, "pi": 2.5]
         #expect(items.encoded() == "b=1&a=x&b=2&flag&empty=&on=true&pi=2.5")
@@ -16,7 +17,7 @@ struct QueryItemsTests {
         #expect(try request.with(query: [:] as QueryItems).preparedURL() == "https://e.com/api/users/search")
     }
 
-    @Test("Foundation's query items can be added (RQ-14, RQ-34)")
+    @Test("Foundation's query items can be added", .rows("RQ-14", "RQ-34"))
     func foundationItems() throws {
         let request = api.get(.none, from: "/x")
             .adding(queryItem: URLQueryItem(name: "a", value: "1"))
@@ -25,7 +26,7 @@ struct QueryItemsTests {
         #expect(try request.preparedURL() == "https://e.com/api/x?a=1&b&c=%26&d=")
     }
 
-    @Test("typed items are added one by one (RQ-14)")
+    @Test("typed items are added one by one", .rows("RQ-14"))
     func adding() throws {
         enum Order: String, QueryValue { case up = "↑" }
         let none: Int? = nil
@@ -35,7 +36,8 @@ struct QueryItemsTests {
     }
 
     @Test(
-        "all characters but letters, digits and *-._ are encoded (C3, C4, T-20, T-26, T-28, PM-43, PF-8, D-6, D-12, L12)",
+        "all characters but letters, digits and *-._ are encoded",
+        .rows("C3", "C4", "T-20", "T-26", "T-28", "PM-43", "PF-8", "D-6", "D-12", "L12"),
         arguments: [
             ("value + space", "value%20%2B%20space"), (" +&=", "%20%2B%26%3D"), ("*-.azAZ09_", "*-.azAZ09_"),
             ("!@?;~", "%21%40%3F%3B%7E"), ("%", "%25"), ("%20", "%2520"), ("é", "%C3%A9"), ("\r\n\u{0}", "%0D%0A%00"),
@@ -48,7 +50,8 @@ struct QueryItemsTests {
     }
 
     @Test(
-        "encoded text is encoded again, and a long run of emoji is encoded without loss (T-26, T-28, AF-16)",
+        "encoded text is encoded again, and a long run of emoji is encoded without loss",
+        .rows("T-26", "T-28", "AF-16"),
         arguments: [PercentEncoding.strict, .rfc3986, .afnetworking])
     func guessesNothing(encoding: PercentEncoding) {
         #expect(encoding.encode("%20%21%22%23%2f") == "%2520%2521%2522%2523%252f")
@@ -59,7 +62,7 @@ struct QueryItemsTests {
         #expect(PercentEncoding.decode(expected) == run)
     }
 
-    @Test("the other encodings keep their allowed characters (C3, T-25, AF-16)")
+    @Test("the other encodings keep their allowed characters", .rows("C3", "T-25", "AF-16"))
     func presets() {
         let reserved = ":#[]@!$&'()*+,;=?/~"
         #expect(PercentEncoding.afnetworking.encode(reserved) == "%3A%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D?/~")
@@ -67,7 +70,7 @@ struct QueryItemsTests {
         #expect(PercentEncoding(allowing: "é/").encode("é/?") == "%C3%A9/%3F")
     }
 
-    @Test("the predefined encodings equal those made from their allowed characters (AF-16)")
+    @Test("the predefined encodings equal those made from their allowed characters", .rows("AF-16"))
     func sets() {
         #expect(PercentEncoding.strict == PercentEncoding(allowing: "*-._"))
         #expect(PercentEncoding.rfc3986 == PercentEncoding(allowing: "-._~"))

@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import TestSupport
 import Testing
 
 /// Middleware that creates the requests it passes on, instead of changing a copy of the one it received.
@@ -49,7 +50,9 @@ struct RecreatedRequestTests {
         return try await Task { try perform() }.value
     }
 
-    @Test("a request that middleware creates has no new secrets after a redirect to another origin (R-27, R-28)")
+    @Test(
+        "a request that middleware creates has no new secrets after a redirect to another origin", .rows("R-27", "R-28")
+    )
     func created() async throws {
         let adding: FunctionMiddleware.Function = { [secrets] request, next in
             let token = request.target.query == nil ? "token=secret" : "a=1&token=secret"
@@ -72,7 +75,7 @@ struct RecreatedRequestTests {
         }
     }
 
-    @Test("later middleware adds no secrets to a request that earlier middleware created (R-27, R-28)")
+    @Test("later middleware adds no secrets to a request that earlier middleware created", .rows("R-27", "R-28"))
     func nested() async throws {
         let adding: FunctionMiddleware.Function = { [secrets] request, next in
             var request = request
@@ -92,7 +95,7 @@ struct RecreatedRequestTests {
         }
     }
 
-    @Test("a created request keeps the secrets that are permitted, or that the received request has (R-27)")
+    @Test("a created request keeps the secrets that are permitted, or that the received request has", .rows("R-27"))
     func permitted() async throws {
         let creating: FunctionMiddleware.Function = { [secrets] request, next in
             var request = request
@@ -121,7 +124,7 @@ struct RecreatedRequestTests {
         }
     }
 
-    @Test("a created request to another origin keeps its secrets, such as those of a token server (R-27)")
+    @Test("a created request to another origin keeps its secrets, such as those of a token server", .rows("R-27"))
     func tokenServer() async throws {
         let refreshing: FunctionMiddleware.Function = { [secrets] request, next in
             for url in ["http://tokens.com/t", "http://e.com/t"] {

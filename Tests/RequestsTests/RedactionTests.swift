@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let secret = "hunter2-Äsecret"
@@ -22,7 +23,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "a secret appears in no description, debug description or dump (R-8, R-74)",
+        "a secret appears in no description, debug description or dump", .rows("R-8", "R-74"),
         arguments: [
             "Authorization", "authorization", "Proxy-Authorization", "Cookie", "SET-COOKIE", "x-api-key",
             "X-Auth-Token", "X-CSRF-Token",
@@ -50,7 +51,7 @@ struct RedactionTests {
         #expect("\(prepared.target)" == "https://e.com/a/b?api_key=<redacted>&Access_Token=<redacted>&page=1")
     }
 
-    @Test("the request's secrets are redacted in underlying errors and response bodies (R-8, R-74)")
+    @Test("the request's secrets are redacted in underlying errors and response bodies", .rows("R-8", "R-74"))
     func inOtherErrors() throws {
         struct Talkative: Error, CustomStringConvertible {
             var description: String {
@@ -65,7 +66,7 @@ struct RedactionTests {
         #expect(String(reflecting: error).contains("you sent <redacted>"))
     }
 
-    @Test("an escaped name in a query is redacted like its decoded form (R-8)")
+    @Test("an escaped name in a query is redacted like its decoded form", .rows("R-8"))
     func escapedName() throws {
         expectHidden(try TargetURI("https://e.com/?%74oken=hunter2&a=b"))
         expectHidden(try TargetURI("https://e.com/?TOKEN=hunter2=3"))
@@ -80,7 +81,7 @@ struct RedactionTests {
         #expect("\(query)" == "a=b%20c&flag&token=<redacted>")
     }
 
-    @Test("values of request attributes are not shown (R-8)")
+    @Test("values of request attributes are not shown", .rows("R-8"))
     func attributes() throws {
         enum Key: RequestAttributes.Key { typealias Value = String }
         var attributes = RequestAttributes()

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private enum BodyKind: CaseIterable {
@@ -35,7 +36,7 @@ extension PreparedRequest {
 
 @Suite("Redirects")
 struct RedirectPolicyTests {
-    @Test("the default limits for the body of a redirect are 64 KiB and 1 s (R-25)")
+    @Test("the default limits for the body of a redirect are 64 KiB and 1 s", .rows("R-25"))
     func drain() throws {
         #expect(RedirectPolicy.standard.drainLimit == 64 << 10)
         #expect(RedirectPolicy.standard.drainTimeout == .seconds(1))
@@ -43,7 +44,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "the status of a redirect decides the method and body of the next request (R-32, R-33, T-59)",
+        "the status of a redirect decides the method and body of the next request", .rows("R-32", "R-33", "T-59"),
         arguments: [301, 302, 303, 307, 308] as [HTTPStatus],
         ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PURGE"] as [HTTPMethod])
     private func methods(status: HTTPStatus, method: HTTPMethod) throws {
@@ -74,7 +75,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "a policy that preserves the method repeats a POST after 301 and 302 and sends a GET after 303 (R-32)",
+        "a policy that preserves the method repeats a POST after 301 and 302 and sends a GET after 303", .rows("R-32"),
         arguments: [301, 302, 303] as [HTTPStatus])
     private func keeping(status: HTTPStatus) throws {
         let original = try redirectable(
@@ -96,7 +97,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "secrets are removed only if the scheme, host or port changes (R-27, T-59)",
+        "secrets are removed only if the scheme, host or port changes", .rows("R-27", "T-59"),
         arguments: [
             ("https://a.com/z", true), ("https://A.COM/z", true), ("https://a.com:443/z", true), ("/z", true),
             ("//a.com/z", true), ("?z", true), ("https://u:p@a.com/z", true), ("https://b.com/z", false),
@@ -120,7 +121,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "secrets are removed if the zone of an IPv6 address changes (R-27)",
+        "secrets are removed if the zone of an IPv6 address changes", .rows("R-27"),
         arguments: [
             ("http://[fe80::1%25a]/z", true), ("/z", true), ("http://[fe80::1%a]:80/z", true),
             ("http://[fe80::1%25b]/z", false), ("http://[fe80::1]/z", false),
@@ -133,7 +134,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "a Location is resolved as a reference, and its non-ASCII bytes are percent-encoded (R-2, R-31)",
+        "a Location is resolved as a reference, and its non-ASCII bytes are percent-encoded", .rows("R-2", "R-31"),
         arguments: [
             ("z", "https://a.com/x/z#f"), ("/z?a=b", "https://a.com/z?a=b#f"), ("z#g", "https://a.com/x/z#g"),
             ("?r", "https://a.com/x/y?r#f"), ("../z", "https://a.com/z#f"), ("/a b", "https://a.com/a%20b#f"),
@@ -143,7 +144,7 @@ struct RedirectPolicyTests {
         #expect(try redirectable().following(302, location)?.target.absoluteString == target)
     }
 
-    @Test("bytes of a Location that are not UTF-8 are percent-encoded as received (R-23, R-31)")
+    @Test("bytes of a Location that are not UTF-8 are percent-encoded as received", .rows("R-23", "R-31"))
     func latin1() throws {
         let original = try redirectable()
         let head = ResponseHead(
@@ -153,7 +154,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "a redirect to a malformed, unsupported or insecure target is rejected (R-29, R-30, R-31)",
+        "a redirect to a malformed, unsupported or insecure target is rejected", .rows("R-29", "R-30", "R-31"),
         arguments: [
             "javascript:alert(1)", "file:///etc/passwd", "data:,x", "unix:/run/x", "ftp://a.com/", "gopher://a.com/",
             "mailto:a@b.c", "http://a.com/z", "https://", "https:///z", "https:z", "//", "https://b%2Fc.com/",
@@ -166,14 +167,14 @@ struct RedirectPolicyTests {
         #expect(error?.status == 302)
     }
 
-    @Test("two Location fields must be equal (R-31)")
+    @Test("two Location fields must be equal", .rows("R-31"))
     func twoLocations() throws {
         #expect(try redirectable().following(302, "/z", "/z")?.target.path == "/z")
         let error = #expect(throws: RequestError.self) { try redirectable().following(302, "/z", "/w") }
         #expect(error?.reason == .unexpectedRedirect)
     }
 
-    @Test("a redirect from https to http is followed only if allowed, from http to https always (R-29)")
+    @Test("a redirect from https to http is followed only if allowed, from http to https always", .rows("R-29"))
     func downgrade() throws {
         let error = #expect(throws: RequestError.self) { try redirectable().following(302, "http://a.com/z") }
         #expect(error?.detail?.hasPrefix("https to http://a.com/z") == true)

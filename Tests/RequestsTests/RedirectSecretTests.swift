@@ -29,7 +29,7 @@ struct RedirectSecretTests {
         )
     }
 
-    @Test("a request that has left its origin drops new secrets, however they are added (R-27, R-28)")
+    @Test("a request that has left its origin drops new secrets, however they are added", .rows("R-27", "R-28"))
     func guarded() throws {
         for hops in [["http://b.com/"], ["http://b.com/", "http://b.com/y"], ["http://b.com/", "http://a.com/y"]] {
             var request = try request()
@@ -50,7 +50,7 @@ struct RedirectSecretTests {
         }
     }
 
-    @Test("a request to its first origin accepts secrets, also after redirects within it (R-27)")
+    @Test("a request to its first origin accepts secrets, also after redirects within it", .rows("R-27"))
     func unguarded() throws {
         var request = try request()
         for hop in ["/y", "http://A.com:80/z", "//a.com/"] { request = try request.redirected(to: hop) }
@@ -92,7 +92,7 @@ struct RedirectSecretTests {
         }
     }
 
-    @Test("middleware can act once per call, on the request that no redirect produced (R-27)")
+    @Test("middleware can act once per call, on the request that no redirect produced", .rows("R-27"))
     func oncePerCall() async throws {
         let counts = Lock((calls: 0, requests: 0))
         let executor = StubExecutor { request in
@@ -113,7 +113,7 @@ struct RedirectSecretTests {
         #expect(blocking == "end" && counts.withLock { $0 } == (4, 16))
     }
 
-    @Test("secrets permitted by name can be added until the next redirect (R-27)")
+    @Test("secrets permitted by name can be added until the next redirect", .rows("R-27"))
     func permitted() throws {
         var first = try request()
         first.permitSecrets(.authorization)
@@ -133,7 +133,7 @@ struct RedirectSecretTests {
         #expect(last.header == [Field(name: "X-Open", value: "open")])
     }
 
-    @Test("secret query items of a Location are kept, and new ones are dropped (R-8, R-27)")
+    @Test("secret query items of a Location are kept, and new ones are dropped", .rows("R-8", "R-27"))
     func queryItems() throws {
         var request = try request("http://a.com/x?token=mine").redirected(to: "http://b.com/?a=1&signature=theirs")
         #expect(request.target.query == "a=1&signature=theirs")
@@ -151,7 +151,7 @@ struct RedirectSecretTests {
         #expect(request.target.query == "api_key=theirs")
     }
 
-    @Test("secret trailers are sent to their origin only (R-27)")
+    @Test("secret trailers are sent to their origin only", .rows("R-27"))
     func trailers() throws {
         let header: Header = [Field(name: "X-API-Key", value: "s"), Field(name: "X-Sum", value: "1")]
         for trailers in [
@@ -169,7 +169,7 @@ struct RedirectSecretTests {
         }
     }
 
-    @Test("a field that an authentication provider sets is a secret, whatever its name (R-27)")
+    @Test("a field that an authentication provider sets is a secret, whatever its name", .rows("R-27"))
     func providers() throws {
         let provider = AuthenticationProvider { header in
             header.set(Field(name: "X-Signature", value: "s"))
@@ -206,7 +206,7 @@ struct RedirectEnvironmentTests {
     private static let all = ["Authorization=Bearer b", "X-API-Key=k", "X-Tenant=t"]
 
     @Test(
-        "each redirected request has the environment's defaults for its own target (PM-5, R-27, R-28)",
+        "each redirected request has the environment's defaults for its own target", .rows("PM-5", "R-27", "R-28"),
         arguments: [
             (below, [], all), (below, ["/v1/y"], all), (below, ["/v1/y", "https://u:p@A.com:443/v1/"], all),
             // Outside the environment at the same origin, and back.
@@ -226,7 +226,7 @@ struct RedirectEnvironmentTests {
         #expect(try fields(from: first, through: hops) == expected)
     }
 
-    @Test("a request's own fields and credentials do not depend on its environment (PM-6, R-27)")
+    @Test("a request's own fields and credentials do not depend on its environment", .rows("PM-6", "R-27"))
     func own() throws {
         let fields: [Field] = [
             Field(name: "X-Tenant", value: "mine"), Field(name: .authorization, value: "mine"),
@@ -239,7 +239,7 @@ struct RedirectEnvironmentTests {
         #expect(try self.fields(from: Self.below, through: ["https://b.com/"], own: fields) == ["X-Tenant=mine"])
     }
 
-    @Test("defaults applied to a foreign target are kept within its origin only (PM-8, R-27)")
+    @Test("defaults applied to a foreign target are kept within its origin only", .rows("PM-8", "R-27"))
     func forced() throws {
         #expect(try fields(from: "https://b.com/x", through: ["/y"], forced: true) == Self.all)
         #expect(try fields(from: "https://b.com/x", through: ["https://c.com/"], forced: true) == [])
@@ -248,7 +248,8 @@ struct RedirectEnvironmentTests {
     }
 
     @Test(
-        "fields that an environment's credentials replaced are restored when the credentials are removed (PM-6, R-27)")
+        "fields that an environment's credentials replaced are restored when the credentials are removed",
+        .rows("PM-6", "R-27"))
     func displaced() throws {
         var environment = try #require(RequestEnvironment(string: "https://a.com/v1/"))
         environment.joining = .resolve

@@ -54,7 +54,9 @@ struct RequestConvertibleTests {
         #expect(try blocking() == "/other")
     }
 
-    @Test("a request type needs two properties, and the others have defaults (RQ-2, RQ-3, RQ-35, C21, C22, AF-3, HT-7)")
+    @Test(
+        "a request type needs two properties, and the others have defaults",
+        .rows("RQ-2", "RQ-3", "RQ-35", "C21", "C22", "AF-3", "HT-7"))
     func defaults() async throws {
         let request = Minimal()
         #expect(request.method == .get && request.header.isEmpty && request.queryItems.isEmpty)
@@ -68,7 +70,8 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "the endpoint is appended to the base URL with one slash between them (RQ-6, RQ-36, T-8, T-9, C7, L12)",
+        "the endpoint is appended to the base URL with one slash between them",
+        .rows("RQ-6", "RQ-36", "T-8", "T-9", "C7", "L12"),
         arguments: [
             ("https://e.com/api", RequestPath(""), "https://e.com/api"),
             ("https://e.com/api/", RequestPath(""), "https://e.com/api/"),
@@ -91,7 +94,8 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "the query of the base URL comes first, and its fragment last (RQ-6, C7, C32, T-11, AF-10, L12)",
+        "the query of the base URL comes first, and its fragment last",
+        .rows("RQ-6", "C7", "C32", "T-11", "AF-10", "L12"),
         arguments: [
             ("https://e.com/a?k=1", QueryItems.empty, "https://e.com/a/b?k=1"),
             ("https://e.com/a?k=1", ["x": 2], "https://e.com/a/b?k=1&x=2"),
@@ -106,7 +110,8 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "header, body and authentication apply in this order; each sees earlier fields (RQ-4, RQ-5, T-4, T-5, T-6, C9, AF-8)"
+        "header, body and authentication apply in this order; each sees earlier fields",
+        .rows("RQ-4", "RQ-5", "T-4", "T-5", "T-6", "C9", "AF-8")
     )
     func precedence() throws {
         let request = api.post(.json(["a": 1]), to: "/x")
@@ -120,7 +125,7 @@ struct RequestConvertibleTests {
         #expect(try request.using(method: .get).sending(.none).prepared().header[.contentType] == nil)
     }
 
-    @Test("authentication cannot change Accept, Content-Type or the framing fields (PM-34, C9)")
+    @Test("authentication cannot change Accept, Content-Type or the framing fields", .rows("PM-34", "C9"))
     func authenticationIsLimited() throws {
         let provider = AuthenticationProvider { header in
             header["ACCEPT"] = "x/y"
@@ -140,7 +145,7 @@ struct RequestConvertibleTests {
         #expect(without.header.dictionaryValue == ["X-Key": "k"])
     }
 
-    @Test("a body provider that throws changes nothing and runs again next time (RQ-4, RQ-23, T-7)")
+    @Test("a body provider that throws changes nothing and runs again next time", .rows("RQ-4", "RQ-23", "T-7"))
     func providerThrows() {
         let calls = Mutex(0)
         let provider = BodyProvider { header in
@@ -159,7 +164,9 @@ struct RequestConvertibleTests {
         #expect(request.header.isEmpty)
     }
 
-    @Test("credentials have the form of RFC 7617 and RFC 6750, and a 401 is an error (RQ-24, T-13, PM-93, AF-8, R-1)")
+    @Test(
+        "credentials have the form of RFC 7617 and RFC 6750, and a 401 is an error",
+        .rows("RQ-24", "T-13", "PM-93", "AF-8", "R-1"))
     func credentials() async throws {
         let request = api.head("/x")
         func value(_ provider: AuthenticationProvider) throws -> String? {
@@ -213,7 +220,7 @@ struct RequestConvertibleTests {
         }
     }
 
-    @Test("ambiguous Basic credentials are rejected, whatever their source (RQ-24, R-1)")
+    @Test("ambiguous Basic credentials are rejected, whatever their source", .rows("RQ-24", "R-1"))
     func ambiguousCredentials() throws {
         let odd = AuthenticationProvider.basicAuth(username: "us:er", password: "x")
         expectInvalid(.colonInUsername) { try api.head("/x").authenticated(with: odd).prepared() }
@@ -251,7 +258,7 @@ struct RequestConvertibleTests {
         }
     }
 
-    @Test("userinfo of the base URL becomes Basic credentials unless others are set (R-8)")
+    @Test("userinfo of the base URL becomes Basic credentials unless others are set", .rows("R-8"))
     func userinfo() throws {
         let request = try AnonymousRequestProvider(text: "https://user:pass%20word@e.com").head("/x")
         let prepared = try request.prepared()
@@ -260,7 +267,7 @@ struct RequestConvertibleTests {
         #expect(try request.authenticated(with: .bearerToken("t")).prepared().header[.authorization] == "Bearer t")
     }
 
-    @Test("each body provider sets its content and content type (RQ-22, RQ-23, PM-45, PM-46, AF-19)")
+    @Test("each body provider sets its content and content type", .rows("RQ-22", "RQ-23", "PM-45", "PM-46", "AF-19"))
     func bodies() throws {
         func prepared(_ provider: BodyProvider) throws -> PreparedRequest {
             try api.post(provider, to: "/x").prepared()
@@ -285,7 +292,7 @@ struct RequestConvertibleTests {
         #expect(try own.prepared().header.values(of: .accept) == ["image/png"])
     }
 
-    @Test("describing and preparing execute nothing, and every executor performs the same request (RQ-1)")
+    @Test("describing and preparing execute nothing, and every executor performs the same request", .rows("RQ-1"))
     func executors() async throws {
         let calls = Mutex(0)
         let counting = StubExecutor { request in
@@ -301,7 +308,7 @@ struct RequestConvertibleTests {
         #expect(calls.withLock { $0 } == 1)
     }
 
-    @Test("a body is encoded and decoded at the priority of the calling task (PM-27)")
+    @Test("a body is encoded and decoded at the priority of the calling task", .rows("PM-27"))
     func priority() async throws {
         let seen = Mutex<[TaskPriority]>([])
         let provider = BodyProvider { _ in
@@ -317,7 +324,7 @@ struct RequestConvertibleTests {
         #expect(value == 1 && seen.withLock { $0 } == [.high, .high])
     }
 
-    @Test("an executor performs any type that describes a request (RQ-27)")
+    @Test("an executor performs any type that describes a request", .rows("RQ-27"))
     func ownType() async throws {
         struct Ping: RequestConvertible {
             typealias Resource = String
@@ -328,7 +335,7 @@ struct RequestConvertibleTests {
         #expect(try await executor.perform(Ping()) == "/api/ping/7")
     }
 
-    @Test("the description builds only the URL and runs no provider (RQ-7)")
+    @Test("the description builds only the URL and runs no provider", .rows("RQ-7"))
     func description() {
         let request = api.get(.json([Int].self), from: "/x").sending(
             BodyProvider { _ in

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 /// An API with its own environment.
@@ -23,7 +24,7 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "base URLs are normalized, and text that is not a base URL is rejected (PM-3, PM-4, T-37)",
+        "base URLs are normalized, and text that is not a base URL is rejected", .rows("PM-3", "PM-4", "T-37"),
         arguments: [
             ("http://apple.com", "http://apple.com"), ("http://apple.com/", "http://apple.com/"),
             ("http://apple.com/foo", "http://apple.com/foo/"), ("http://apple.com/foo/", "http://apple.com/foo/"),
@@ -38,7 +39,7 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "an environment is a prefix of the URLs below it (PM-5, T-38)",
+        "an environment is a prefix of the URLs below it", .rows("PM-5", "T-38"),
         arguments: [
             ("https://ipa/api/v1/", "https://ipa/api/v1/foo", true), ("https://ipa/api/v1/", "https://ipa/foo", false),
             ("https://ipa/api/v1/", "https://ipa/api/v1/../foo", false),
@@ -56,7 +57,7 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "append joins an endpoint below the base URL, and resolve follows RFC 3986 (C7, PM-9, T-39)",
+        "append joins an endpoint below the base URL, and resolve follows RFC 3986", .rows("C7", "PM-9", "T-39"),
         arguments: [
             ("/foo", "https://h/api/v1/foo", "https://h/foo"), ("foo", "https://h/api/v1/foo", "https://h/api/v1/foo"),
             ("foo/", "https://h/api/v1/foo/", "https://h/api/v1/foo/"), ("/", "https://h/api/v1/", "https://h/"),
@@ -72,7 +73,9 @@ struct RequestEnvironmentTests {
         if endpoint == "?q" { expectInvalid(.queryInPath) { try append.get(.data, from: "?q").prepared() } }
     }
 
-    @Test("a resolved reference keeps its query before the request's, and an empty path is sent as a slash (T-39)")
+    @Test(
+        "a resolved reference keeps its query before the request's, and an empty path is sent as a slash", .rows("T-39")
+    )
     func resolvedQuery() throws {
         let environment = try Self.environment("https://h", joining: .resolve)
         let request = environment.get(.data, from: "/x?a=1").adding(queryItem: ("b", 2))
@@ -83,7 +86,8 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "defaults apply only below the environment unless applied explicitly (PM-6, PM-8, T-41, AF-3, AF-7, C9, D-2)"
+        "defaults apply only below the environment unless applied explicitly",
+        .rows("PM-6", "PM-8", "T-41", "AF-3", "AF-7", "C9", "D-2")
     )
     func defaults() throws {
         var environment = try Self.environment("https://h/api", joining: .resolve)
@@ -105,7 +109,9 @@ struct RequestEnvironmentTests {
         #expect(foreign.header[.authorization] == "Bearer secret" && foreign.header["X-A"] == "default")
     }
 
-    @Test("a request's credentials take precedence over the environment's and can be disabled (T-41, PM-6, AF-8, T-76)")
+    @Test(
+        "a request's credentials take precedence over the environment's and can be disabled",
+        .rows("T-41", "PM-6", "AF-8", "T-76"))
     func credentials() throws {
         var environment = try Self.environment("https://h/api/")
         environment.authenticationProvider = .basicAuth(username: "user", password: "password")
@@ -124,7 +130,7 @@ struct RequestEnvironmentTests {
         #expect(header.isEmpty)
     }
 
-    @Test("several environments can exist at once, and a request keeps its own (PM-3, PM-4, T-40, D-2)")
+    @Test("several environments can exist at once, and a request keeps its own", .rows("PM-3", "PM-4", "T-40", "D-2"))
     func several() throws {
         var one = try Self.environment("https://one/a")
         one.authenticationProvider = .bearerToken("1")
@@ -145,7 +151,8 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "a derived request appends to the path and inherits header and query but not the method (HT-8, HT-15, T-78)",
+        "a derived request appends to the path and inherits header and query but not the method",
+        .rows("HT-8", "HT-15", "T-78"),
         arguments: [("", "https://h.com/api"), ("/u", "https://h.com/api/u"), ("u", "https://h.com/api/u")])
     func deriving(endpoint: String, url: String) throws {
         let api = try AnonymousRequestProvider(text: "https://h.com")
@@ -170,7 +177,9 @@ struct RequestEnvironmentTests {
         #expect(try user.prepared().pathTemplate == "/api/users/{}")
     }
 
-    @Test("the body sets its content type, and the caller cannot set content type or framing (PM-34, PM-35, T-50)")
+    @Test(
+        "the body sets its content type, and the caller cannot set content type or framing",
+        .rows("PM-34", "PM-35", "T-50"))
     func contentType() throws {
         let api = AnonymousRequestProvider.example
         let request = api.post(.json([1]), to: "/x")
@@ -189,7 +198,8 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "options are nil unless set, and a request's override its environment's (AF-2, PM-26, PM-27, HT-7)"
+        "options are nil unless set, and a request's override its environment's",
+        .rows("AF-2", "PM-26", "PM-27", "HT-7")
     )
     func options() throws {
         let api = AnonymousRequestProvider.example

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 /// An API that customizes every request in the function that takes a path.
@@ -62,7 +63,7 @@ extension RequestProviding {
 
 @Suite("RequestProviding")
 struct RequestProvidingTests {
-    @Test("either customization applies to every verb, and values are escaped (RQ-8, RQ-10, T-19)")
+    @Test("either customization applies to every verb, and values are escaped", .rows("RQ-8", "RQ-10", "T-19"))
     func customization() throws {
         func check(_ api: some RequestProviding, key: String?) throws {
             for (method, request) in api.everyVerb {
@@ -78,7 +79,7 @@ struct RequestProvidingTests {
         try check(PlainAPI(), key: nil)
     }
 
-    @Test("values in a literal passed directly are escaped (RQ-8)")
+    @Test("values in a literal passed directly are escaped", .rows("RQ-8"))
     func direct() throws {
         let name = "a/b?c"
         #expect(try PathAPI().request(to: "/x/\(name)", using: .get).preparedURL().hasSuffix("/a%2Fb%3Fc"))
@@ -86,7 +87,7 @@ struct RequestProvidingTests {
         #expect(try PlainAPI().request(to: "/x/\(name)", using: .get).preparedURL().hasSuffix("/a%2Fb%3Fc"))
     }
 
-    @Test("a path known at run time is trusted (RQ-8)")
+    @Test("a path known at run time is trusted", .rows("RQ-8"))
     func runtimePath() throws {
         let path = "/x/a%2Fb c"
         #expect(try PlainAPI().request(to: path, using: .get).preparedURL() == "https://e.com/api/x/a%2Fb%20c")
@@ -106,14 +107,14 @@ struct RequestProvidingTests {
         #expect(try api.get(.none, from: .empty).prepared().target.path == "/api/v2")
     }
 
-    @Test("the environment is read when the request is prepared (RQ-9)")
+    @Test("the environment is read when the request is prepared", .rows("RQ-9"))
     func environments() throws {
         #expect(try Environment.development.head("/a").preparedURL() == "https://dev.e.com/a")
         #expect(try Environment.production.head("/a").preparedURL() == "https://e.com/a")
         #expect(Environment.production.head("/a").api == .production)
     }
 
-    @Test("one-off requests do not need an API type (RQ-11)")
+    @Test("one-off requests do not need an API type", .rows("RQ-11"))
     func anonymous() throws {
         let url = URL("https://e.com/a")
         #expect(AnonymousRequestProvider("https://e.com/a") == AnonymousRequestProvider(baseURL: url))
@@ -124,7 +125,7 @@ struct RequestProvidingTests {
         #expect(try Request(method: .get, baseURL: url, endpoint: "").preparedURL() == "https://e.com/a")
     }
 
-    @Test("a literal that is not a URL ends the process (RQ-11, RQ-33)")
+    @Test("a literal that is not a URL ends the process", .rows("RQ-11", "RQ-33"))
     func invalidLiteral() async {
         await #expect(processExitsWith: .failure) { _ = URL("http://[") }
         await #expect(processExitsWith: .failure) { _ = AnonymousRequestProvider("http://[") }

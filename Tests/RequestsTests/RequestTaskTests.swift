@@ -67,7 +67,8 @@ struct RequestTaskTests {
     }
 
     @Test(
-        "a call runs, processes and completes, and every state sequence ends with the final state (PM-80, PM-84)"
+        "a call runs, processes and completes, and every state sequence ends with the final state",
+        .rows("PM-80", "PM-84")
     )
     func states() async throws {
         let results = EventRecorder<TextResult>()
@@ -89,7 +90,9 @@ struct RequestTaskTests {
         #expect(task.state.isFinal)
     }
 
-    @Test("the final state of a failed call is completed, and that of a cancelled call is cancelled (PM-80, PM-72)")
+    @Test(
+        "the final state of a failed call is completed, and that of a cancelled call is cancelled",
+        .rows("PM-80", "PM-72"))
     func failures() async {
         for (reason, state) in [
             (RequestError.Reason.connectionLost, RequestTask.State.completed), (.cancelled, .cancelled),
@@ -104,7 +107,7 @@ struct RequestTaskTests {
         }
     }
 
-    @Test("a call cancelled before it starts sends nothing and completes as cancelled (PM-81, PM-82, T-61)")
+    @Test("a call cancelled before it starts sends nothing and completes as cancelled", .rows("PM-81", "PM-82", "T-61"))
     func unstarted() async {
         let calls = EventRecorder<String>()
         let executor = StubExecutor { request throws(RequestError) in
@@ -124,7 +127,7 @@ struct RequestTaskTests {
         #expect(await Self.states(of: task) == [.cancelled])
     }
 
-    @Test("a call cancelled in flight completes as cancelled (PM-81, T-61)")
+    @Test("a call cancelled in flight completes as cancelled", .rows("PM-81", "T-61"))
     func inFlight() async {
         let results = EventRecorder<TextResult>()
         let task = EndlessExecutor().perform(text, on: queue, completion: results.record)
@@ -137,7 +140,9 @@ struct RequestTaskTests {
         #expect(error?.request?.target.path == "/api/x")
     }
 
-    @Test("a call cancelled while decoding completes as cancelled without waiting for the decoder (PM-80, PM-81, T-61)")
+    @Test(
+        "a call cancelled while decoding completes as cancelled without waiting for the decoder",
+        .rows("PM-80", "PM-81", "T-61"))
     func whileDecoding() async {
         let gate = Gate()
         let results = EventRecorder<TextResult>()
@@ -158,7 +163,8 @@ struct RequestTaskTests {
     }
 
     @Test(
-        "a call cancelled from its completion queue completes as cancelled even if it has a value (PM-80, PM-81, T-61)"
+        "a call cancelled from its completion queue completes as cancelled even if it has a value",
+        .rows("PM-80", "PM-81", "T-61")
     )
     func beforeCompletion() async {
         let gate = Gate()
@@ -178,7 +184,7 @@ struct RequestTaskTests {
         #expect(task.state == .cancelled)
     }
 
-    @Test("cancelling a completed call has no effect (PM-81, PM-83, T-61)")
+    @Test("cancelling a completed call has no effect", .rows("PM-81", "PM-83", "T-61"))
     func afterCompletion() async throws {
         let results = EventRecorder<TextResult>()
         let task = StubExecutor(200, "x").perform(text, on: queue, completion: results.record)
@@ -191,7 +197,7 @@ struct RequestTaskTests {
         #expect(try results.all[0].get().value == "x")
     }
 
-    @Test("a call starts once, however often it is resumed (PM-82, PM-83)")
+    @Test("a call starts once, however often it is resumed", .rows("PM-82", "PM-83"))
     func resumedTwice() async {
         let calls = EventRecorder<String>()
         let executor = StubExecutor { request throws(RequestError) in
@@ -207,7 +213,7 @@ struct RequestTaskTests {
         #expect(calls.all.count == 1)
     }
 
-    @Test("a task has its state, the current request with its options, and the number of its attempt (PM-83)")
+    @Test("a task has its state, the current request with its options, and the number of its attempt", .rows("PM-83"))
     func members() async {
         let executor = StubExecutor { request throws(RequestError) in
             let isFirst = request.target.path.hasSuffix("/x")
@@ -224,7 +230,7 @@ struct RequestTaskTests {
         #expect(task.request?.options == options)
     }
 
-    @Test("a call completes exactly once, even if cancellation and completion race (PM-86, T-61)")
+    @Test("a call completes exactly once, even if cancellation and completion race", .rows("PM-86", "T-61"))
     func races() async {
         let counts = await withTaskGroup(of: Int.self, returning: [Int].self) { group in
             for round in 0..<1_000 {
@@ -280,7 +286,7 @@ struct CompletionPlaceTests {
         }
     }
 
-    @Test("a completion handler runs and is released on its queue (PM-85, C20)")
+    @Test("a completion handler runs and is released on its queue", .rows("PM-85", "C20"))
     func completed() async {
         let released = EventRecorder<Bool>()
         task(StubExecutor(200, "x"), released).resume()
@@ -288,7 +294,9 @@ struct CompletionPlaceTests {
         #expect(released.all == [true])
     }
 
-    @Test("the handler of a cancelled call is released on its queue, started or not (PM-85)", arguments: [false, true])
+    @Test(
+        "the handler of a cancelled call is released on its queue, started or not", .rows("PM-85"),
+        arguments: [false, true])
     func cancelled(isStarted: Bool) async {
         let released = EventRecorder<Bool>()
         let task = task(EndlessExecutor(), released)
@@ -298,7 +306,7 @@ struct CompletionPlaceTests {
         #expect(released.all == [true])
     }
 
-    @Test("the handler of a call that never starts is released on its queue without being called (PM-85)")
+    @Test("the handler of a call that never starts is released on its queue without being called", .rows("PM-85"))
     func forgotten() async {
         let released = EventRecorder<Bool>()
         _ = task(StubExecutor(), released)
@@ -306,7 +314,9 @@ struct CompletionPlaceTests {
         #expect(released.all == [true])
     }
 
-    @Test("without a queue the handler runs on the main actor, and the value need not be Sendable (C20, PM-15, PM-82)")
+    @Test(
+        "without a queue the handler runs on the main actor, and the value need not be Sendable",
+        .rows("C20", "PM-15", "PM-82"))
     @MainActor
     func mainActor() async {
         final class Box { var text = "" }
@@ -325,7 +335,7 @@ struct CompletionPlaceTests {
         #expect(text == "hi")
     }
 
-    @Test("a call cancelled on the main actor before its handler runs completes as cancelled (PM-81)")
+    @Test("a call cancelled on the main actor before its handler runs completes as cancelled", .rows("PM-81"))
     @MainActor
     func cancelledOnMainActor() async {
         let client = Client(api, executor: StubExecutor(200, "hi"))
@@ -344,7 +354,7 @@ struct CompletionPlaceTests {
         _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .microseconds(100))
     }
 
-    @Test("every form of call of a client completes on its queue (HT-4)")
+    @Test("every form of call of a client completes on its queue", .rows("HT-4"))
     func forms() async throws {
         let results = EventRecorder<Result<TypedResponse<String>, RequestError>>()
         let client = Client(api, executor: StubExecutor(200, "hi"))

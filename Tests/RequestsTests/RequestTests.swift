@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private enum Tag: RequestAttributes.Key { typealias Value = String }
@@ -66,7 +67,8 @@ struct RequestTests {
     private let base = AnonymousRequestProvider.example.head("/x").using(method: .put)
 
     @Test(
-        "builders keep each other's changes, in either order (RQ-12, RQ-13, RQ-14, RQ-15, RQ-16, T-12, HT-9)",
+        "builders keep each other's changes, in either order",
+        .rows("RQ-12", "RQ-13", "RQ-14", "RQ-15", "RQ-16", "T-12", "HT-9"),
         arguments: Change.all, Change.all)
     private func pairs(first: Change, second: Change) throws {
         #expect(try first.holds(first.apply(base)), "\(first.testDescription) has no effect")
@@ -80,7 +82,7 @@ struct RequestTests {
         #expect(try !change.holds(base))
     }
 
-    @Test("credentials set before or after a change of decoder are kept (RQ-16, T-12)")
+    @Test("credentials set before or after a change of decoder are kept", .rows("RQ-16", "T-12"))
     func receivingKeepsCredentials() throws {
         let api = AnonymousRequestProvider.example
         let before = api.head("/x").authenticated(with: .bearerToken("t")).receiving(.json([Int].self))
@@ -89,7 +91,8 @@ struct RequestTests {
     }
 
     @Test(
-        "setting replaces one name, with replaces everything, and adding appends (RQ-13, RQ-14, PM-28, HT-7, HT-9)"
+        "setting replaces one name, with replaces everything, and adding appends",
+        .rows("RQ-13", "RQ-14", "PM-28", "HT-7", "HT-9")
     )
     func replacing() {
         let request = base.with(header: [Field(name: "A", value: "1")]).adding(
@@ -105,7 +108,7 @@ struct RequestTests {
         #expect(base.header.isEmpty && base.queryItems.isEmpty)
     }
 
-    @Test("a request has the fields that are given, and defaults for the others (HT-7)")
+    @Test("a request has the fields that are given, and defaults for the others", .rows("HT-7"))
     func fields() throws {
         let api = AnonymousRequestProvider.example
         let plain = Built(api: api, endpoint: .empty, responseDecoder: .none)
@@ -121,7 +124,7 @@ struct RequestTests {
         #expect(given.queryItems == ["q": 1] && given.timeouts.total == .seconds(30))
     }
 
-    @Test("copies of a request are independent (RQ-12, PM-22)")
+    @Test("copies of a request are independent", .rows("RQ-12", "PM-22"))
     func copies() {
         var copy = base
         copy.method = .delete
@@ -130,7 +133,7 @@ struct RequestTests {
         #expect(base.method == .put && base.header.isEmpty && base.queryItems.isEmpty)
     }
 
-    @Test("a request can be performed any number of times, and a changed copy does not affect it (PM-22)")
+    @Test("a request can be performed any number of times, and a changed copy does not affect it", .rows("PM-22"))
     func reused() async throws {
         let executor = StubExecutor { request in .stub(200, "\(request.method) \(request.body)", to: request) }
         let request = AnonymousRequestProvider.example.post(.text("hello"), to: "/x", receiving: .text)
@@ -144,7 +147,7 @@ struct RequestTests {
     }
 
     @Test(
-        "a timeout in seconds sets two limits, and a value that is not a duration sets none (RQ-15, C21)",
+        "a timeout in seconds sets two limits, and a value that is not a duration sets none", .rows("RQ-15", "C21"),
         arguments: [
             (1.5, Duration.milliseconds(1500)), (0, .zero), (.infinity, nil), (.nan, nil), (-.infinity, nil),
             (1e300, nil),
@@ -155,7 +158,7 @@ struct RequestTests {
         #expect(timeouts.connect == .seconds(10) && timeouts.total == nil)
     }
 
-    @Test("an attribute is stored under its key type, prepared with the request and removed by nil (PM-30)")
+    @Test("an attribute is stored under its key type, prepared with the request and removed by nil", .rows("PM-30"))
     func attributes() throws {
         enum Other: RequestAttributes.Key { typealias Value = String }
         let request = base.setting(attribute: Tag.self, to: "v")

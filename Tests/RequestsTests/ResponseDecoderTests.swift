@@ -1,12 +1,13 @@
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
 
 @Suite("ResponseDecoder")
 struct ResponseDecoderTests {
-    @Test("a Void resource accepts any body or none, and its decoder is never called (RQ-27, RQ-30, T-15)")
+    @Test("a Void resource accepts any body or none, and its decoder is never called", .rows("RQ-27", "RQ-30", "T-15"))
     func nothing() async throws {
         let decoder = ResponseDecoder<Void> { _, _ in Issue.record("the decoder was called") }
         try await StubExecutor(200).perform(api.get(decoder, from: "/x"))
@@ -14,7 +15,7 @@ struct ResponseDecoderTests {
         try await StubExecutor(204).perform(api.head("/x"))
     }
 
-    @Test("an ignored body is still read, so that its connection can be reused (RQ-25)")
+    @Test("an ignored body is still read, so that its connection can be reused", .rows("RQ-25"))
     func ignored() {
         let whole = ResponseBody.Delivery.collected(limit: ResponseBody.Delivery.defaultLimit)
         #expect(ResponseDecoder<Void>.none.delivery == whole)
@@ -24,14 +25,14 @@ struct ResponseDecoderTests {
         #expect(ResponseDecoder<Int>(streaming: { _, _ in 1 }).delivery == .streamed)
     }
 
-    @Test("data is the body, and text is the body decoded as UTF-8 (RQ-25, AF-52)")
+    @Test("data is the body, and text is the body decoded as UTF-8", .rows("RQ-25", "AF-52"))
     func plain() async throws {
         #expect(try await StubExecutor(200, "é").perform(api.get(.data, from: "/x")) == Data([0xC3, 0xA9]))
         #expect(try await StubExecutor(200).perform(api.get(.data, from: "/x")).isEmpty)
         #expect(try await StubExecutor(200, "é").perform(api.get(.text, from: "/x")) == "é")
     }
 
-    @Test("missing content is a typed error with the request and response (RQ-27, C13, T-16)")
+    @Test("missing content is a typed error with the request and response", .rows("RQ-27", "C13", "T-16"))
     func noContent() async throws {
         let json = await #expect(throws: RequestError.self) {
             try await StubExecutor(204).perform(api.get(.json([Int].self), from: "/x"))
@@ -45,7 +46,7 @@ struct ResponseDecoderTests {
         }
     }
 
-    @Test("a decoder's error is the underlying error, next to the body that was read (RQ-30)")
+    @Test("a decoder's error is the underlying error, next to the body that was read", .rows("RQ-30"))
     func failing() async throws {
         struct Refused: Error, Equatable {}
         let decoder = ResponseDecoder<Int> { _, _ in throw Refused() }
@@ -56,7 +57,7 @@ struct ResponseDecoderTests {
         #expect(error?.response?.status == 200 && error?.body == Data("x".utf8))
     }
 
-    @Test("both JSON decoders decode, and a JSONDecoder is made for each use (RQ-25)")
+    @Test("both JSON decoders decode, and a JSONDecoder is made for each use", .rows("RQ-25"))
     func json() async throws {
         struct Snake: Decodable, Equatable { let aB: Int }
         let made = Mutex(0)
@@ -72,7 +73,7 @@ struct ResponseDecoderTests {
         #expect(try await StubExecutor(200, "[1]").perform(api.get(.json(encoded: [Int].self), from: "/x")) == [1])
     }
 
-    @Test("a request that cannot be prepared does not reach the executor (RQ-27, T-18)")
+    @Test("a request that cannot be prepared does not reach the executor", .rows("RQ-27", "T-18"))
     func conversion() async throws {
         let executor = StubExecutor { (_) throws(RequestError) in
             Issue.record("the executor was called")
@@ -85,7 +86,7 @@ struct ResponseDecoderTests {
         #expect(error?.request == nil && error?.response == nil)
     }
 
-    @Test("a typed response has a value, status, header, URL and history (HT-34)")
+    @Test("a typed response has a value, status, header, URL and history", .rows("HT-34"))
     func typedResponse() async throws {
         let executor = StubExecutor { request in
             request.target.path == "/api/x"
@@ -99,7 +100,8 @@ struct ResponseDecoderTests {
     }
 
     @Test(
-        "a decoding function receives every accepted response, of any content type, and an empty body of a 204 (PM-60)")
+        "a decoding function receives every accepted response, of any content type, and an empty body of a 204",
+        .rows("PM-60"))
     func function() async throws {
         let decoder = ResponseDecoder { head, data in "\(head.status.rawValue) \(String(decoding: data, as: UTF8.self))"
         }

@@ -74,7 +74,7 @@ struct ResponseSequencesTests {
         }
     }
 
-    @Test("a truncated body gives its complete lines and then the error, without a partial line (R-20)")
+    @Test("a truncated body gives its complete lines and then the error, without a partial line", .rows("R-20"))
     func cutShort() async throws {
         let stream = ResponseStream([Data("a\nhal".utf8)], error: RequestError(.connectionLost))
         var iterator = ResponseStream.Lines(stream).makeAsyncIterator()
@@ -103,7 +103,7 @@ struct ResponseSequencesTests {
         #expect(bytes.trailers == [Field(name: "X", value: "trailer")])
     }
 
-    @Test("collecting stops at the limit, for the declared and the received length (R-25)")
+    @Test("collecting stops at the limit, for the declared and the received length", .rows("R-25"))
     func collect() async throws {
         let chunks = [Data("abc".utf8), Data("de".utf8)]
         #expect(try await ResponseStream(chunks).collect(limit: 5) == Data("abcde".utf8))
@@ -142,7 +142,7 @@ struct ResponseSequencesTests {
 
 @Suite("Progress")
 struct ProgressReporterTests {
-    @Test("the first and the last progress are reported, and others every 64 KiB (HT-6)")
+    @Test("the first and the last progress are reported, and others every 64 KiB", .rows("HT-6"))
     func reports() {
         let seen = Mutex<[Int]>([])
         var reporter = ProgressReporter { progress in seen.withLock { $0.append(progress.bytesReceived) } }
@@ -158,7 +158,7 @@ struct ProgressReporterTests {
         for step in 1...3 { #expect(reports.contains { $0 >= step << 16 && $0 < (step + 1) << 16 }, "\(reports)") }
     }
 
-    @Test("without a handler nothing is reported (HT-6)")
+    @Test("without a handler nothing is reported", .rows("HT-6"))
     func silent() {
         var reporter = ProgressReporter(nil)
         reporter.progress.bytesSent = .max

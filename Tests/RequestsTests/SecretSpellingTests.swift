@@ -66,7 +66,7 @@ struct SecretSpellingTests {
     }()
 
     @Test(
-        "a secret is redacted in every spelling, whatever marks surround it (R-8)",
+        "a secret is redacted in every spelling, whatever marks surround it", .rows("R-8"),
         arguments: secrets.indices)
     func spelled(index: Int) throws {
         let request = try Self.request()
@@ -101,7 +101,7 @@ struct SecretSpellingTests {
         let description: String
     }
 
-    @Test("no part of a secret is printed if the excerpt or the body truncates it (R-8)")
+    @Test("no part of a secret is printed if the excerpt or the body truncates it", .rows("R-8"))
     func cut() throws {
         let request = try Self.request()
         let secret = "b3arer/token+x=="
@@ -123,7 +123,7 @@ struct SecretSpellingTests {
         }
     }
 
-    @Test("the line of a decoding error is omitted if a secret overlaps it (R-8)")
+    @Test("the line of a decoding error is omitted if a secret overlaps it", .rows("R-8"))
     func caret() throws {
         struct Item: Decodable { let id: Int }
         let request = try Self.request()
@@ -142,7 +142,7 @@ struct SecretSpellingTests {
         }
     }
 
-    @Test("the excerpt of a body consists of whole scalars, wherever it is truncated (R-8)")
+    @Test("the excerpt of a body consists of whole scalars, wherever it is truncated", .rows("R-8"))
     func scalars() throws {
         for text in ["é", "€", "😀"] {
             for offset in 0..<8 {
@@ -155,7 +155,7 @@ struct SecretSpellingTests {
         #expect(Marks.holds(String(reflecting: RequestError(.other, body: wrong)), "binary data"))
     }
 
-    @Test("the error for an invalid path does not contain its secrets (R-8)")
+    @Test("the error for an invalid path does not contain its secrets", .rows("R-8"))
     func details() {
         for path in ["/a?token=hunter2", "/a?x=1&token=hunter2#b", "/a#access_token=hunter2"] {
             let error = #expect(throws: RequestError.self) {
@@ -174,7 +174,7 @@ struct SecretSpellingTests {
         }
     }
 
-    @Test("secrets in a fragment are redacted (R-8)")
+    @Test("secrets in a fragment are redacted", .rows("R-8"))
     func fragment() throws {
         let target = try TargetURI("https://e.com/#a=b&access_token=hunter2")
         #expect("\(target)" == "https://e.com/#a=b&access_token=<redacted>")
@@ -195,7 +195,7 @@ struct SecretSpellingTests {
 
     private enum Encoding { case percent, json }
 
-    @Test("a secret is redacted exactly once in every order of encodings, also after backslashes (R-8)")
+    @Test("a secret is redacted exactly once in every order of encodings, also after backslashes", .rows("R-8"))
     func orders() {
         var generator = SplitMix64(state: 9)
         let alphabet = Array("abtunr05CcuU\"\\/+%=\tÄ{€".unicodeScalars)
@@ -232,7 +232,7 @@ struct SecretSpellingTests {
         }
     }
 
-    @Test("secrets in JSON inside JSON, in percent-encoded JSON and after a backslash are redacted (R-8)")
+    @Test("secrets in JSON inside JSON, in percent-encoded JSON and after a backslash are redacted", .rows("R-8"))
     func nested() throws {
         let secret = "tOk3n-AbC/d+e\"q=="
         let header: Header = [Field(name: "X-API-Key", value: secret)]
@@ -249,7 +249,7 @@ struct SecretSpellingTests {
         }
     }
 
-    @Test("the time to find secrets is proportional to the length of the text (R-8)")
+    @Test("the time to find secrets is proportional to the length of the text", .rows("R-8"))
     func growth() async throws {
         let finder = SecretFinder(["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "%41%41%41%41", "\\u0041\\u0041"])
         let ratio = try await Growth.ratio(size: 1_000) { count in
@@ -260,7 +260,7 @@ struct SecretSpellingTests {
     }
 
     @Test(
-        "the time to find secrets is proportional to the number of escapes (R-8, R-71)",
+        "the time to find secrets is proportional to the number of escapes", .rows("R-8", "R-71"),
         arguments: [
             "\\", "\\\\u0061", "\\u005c", "%5c", "%25", "%2525", "\\\"", "\\u0025", "\\u005cu0061", "%5Cu0061", "a\\a",
             "\\u0025\u{35}c", "\\\\\\\"", "\\t", "\\\\\\\\x",

@@ -13,7 +13,8 @@ struct SharedClientTests {
         try await client.perform { $0.get(.text, from: "/x") }
     }
 
-    @Test("a shared client is made once, on first use by any task, and other clients can exist beside it (PM-1)")
+    @Test(
+        "a shared client is made once, on first use by any task, and other clients can exist beside it", .rows("PM-1"))
     func madeOnce() async throws {
         let count = Mutex(0)
         let shared = SharedClient {
@@ -29,7 +30,9 @@ struct SharedClientTests {
         #expect(try await Self.text(Self.client("other")) == "other")
     }
 
-    @Test("a bootstrap before first use makes the client, and a second one returns false and has no effect (PM-2)")
+    @Test(
+        "a bootstrap before first use makes the client, and a second one returns false and has no effect", .rows("PM-2")
+    )
     func bootstrapped() async throws {
         let shared = SharedClient { Self.client("usual") }
         #expect(shared.bootstrap { Self.client("first") })
@@ -37,7 +40,7 @@ struct SharedClientTests {
         #expect(try await Self.text(shared.client) == "first")
     }
 
-    @Test("a bootstrap after first use returns false and has no effect (PM-2)")
+    @Test("a bootstrap after first use returns false and has no effect", .rows("PM-2"))
     func late() async throws {
         let shared = SharedClient { Self.client("usual") }
         #expect(try await Self.text(shared.client) == "usual")

@@ -20,7 +20,8 @@ struct SourceSystemTests {
     }
 
     @Test(
-        "fields, credentials and options belong to the environment, and the API's settings apply to any target (PM-7)")
+        "fields, credentials and options belong to the environment, and the API's settings apply to any target",
+        .rows("PM-7"))
     func scopes() async throws {
         var environment = try #require(RequestEnvironment(string: "https://h/api/"))
         environment.joining = .resolve
@@ -41,7 +42,7 @@ struct SourceSystemTests {
         }
     }
 
-    @Test("verbs send parameters, data and JSON to a path or a URL (PM-21)")
+    @Test("verbs send parameters, data and JSON to a path or a URL", .rows("PM-21"))
     func constructors() throws {
         let elsewhere = AnonymousRequestProvider(baseURL: URL("https://other.example/y"))
         for (api, endpoint, url) in [
@@ -67,7 +68,7 @@ struct SourceSystemTests {
     }
 
     @Test(
-        "unsafe methods bypass the cache, and an explicit cache policy is kept (PM-25)",
+        "unsafe methods bypass the cache, and an explicit cache policy is kept", .rows("PM-25"),
         arguments: [
             (HTTPMethod.get, PreparedRequest.CachePolicy.useProtocolCachePolicy), (.head, .useProtocolCachePolicy),
             (.post, .reloadIgnoringLocalCacheData), (.put, .reloadIgnoringLocalCacheData),
@@ -86,7 +87,9 @@ struct SourceSystemTests {
         func draw() -> Data? { isDrawable ? Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) : nil }
     }
 
-    @Test("an image can be a deferred part, made when it is sent and omitted if it is unavailable (PM-52, PF-7)")
+    @Test(
+        "an image can be a deferred part, made when it is sent and omitted if it is unavailable", .rows("PM-52", "PF-7")
+    )
     func pictures() async throws {
         let canvas = await MainActor.run { Canvas() }
         let picture = MultipartForm.Part.deferred {
@@ -104,7 +107,7 @@ struct SourceSystemTests {
         #expect(empty.text == "--B--\r\n")
     }
 
-    @Test("text can be sent in another charset, and a form through a custom format (AF-1)")
+    @Test("text can be sent in another charset, and a form through a custom format", .rows("AF-1"))
     func charsets() throws {
         #expect(try api.post(.text("é", in: .latin1), to: "/x").prepared().body.bytes == Data([0xE9]))
         let latin = RequestParameters.Format.custom { parameters in
@@ -120,7 +123,7 @@ struct SourceSystemTests {
         #expect(try query.prepared().target.query == "a=%E9")
     }
 
-    @Test("copies of a form with a stream are read independently, each from the beginning (AF-39, D-14)")
+    @Test("copies of a form with a stream are read independently, each from the beginning", .rows("AF-39", "D-14"))
     func copies() async throws {
         let stream = RequestBody.stream(length: 2) {
             AsyncStream<Data> { continuation in
@@ -146,14 +149,14 @@ struct SourceSystemTests {
         #expect(texts[0].hasSuffix("\r\n\r\nab\r\n--B--\r\n"))
     }
 
-    @Test("the method decides where parameters are sent, unless JSON is requested explicitly (HT-18)")
+    @Test("the method decides where parameters are sent, unless JSON is requested explicitly", .rows("HT-18"))
     func defaultEncoding() throws {
         let request = api.post(.none, to: "/x")
         #expect(try request.adding(parameters: ["a": 1]).prepared().body.text == "a=1")
         #expect(try request.adding(parameters: ["a": 1], in: .json).prepared().body.text == "{\"a\":1}")
     }
 
-    @Test("the Alamofire format applies to queries and forms, and a GET rejects a JSON body (HT-19)")
+    @Test("the Alamofire format applies to queries and forms, and a GET rejects a JSON body", .rows("HT-19"))
     func alamofire() throws {
         let parameters: RequestParameters = ["b": true, "a": [1, 2], "c": ["e": nil, "d": "x/y?z"], "f": "~ +&"]
         let text = "a%5B%5D=1&a%5B%5D=2&b=1&c%5Bd%5D=x/y?z&c%5Be%5D&f=~%20%2B%26"
@@ -167,7 +170,7 @@ struct SourceSystemTests {
         }
     }
 
-    @Test("middleware sees and can change a response before it is validated (HT-24, C17)")
+    @Test("middleware sees and can change a response before it is validated", .rows("HT-24", "C17"))
     func interceptors() async throws {
         let seen = Mutex<[HTTPStatus]>([])
         let failing = StubExecutor(503, header: [.contentType(.json)], "{\"message\":\"full\"}").intercepting {
@@ -187,7 +190,8 @@ struct SourceSystemTests {
     }
 
     @Test(
-        "a transport is an executor with middleware, whose requests select their validation and time limits (HT-3, HT-22)"
+        "a transport is an executor with middleware, whose requests select their validation and time limits",
+        .rows("HT-3", "HT-22")
     )
     func transport() throws {
         let steps = Mutex<[String]>([])
@@ -212,7 +216,7 @@ struct SourceSystemTests {
         #expect(steps.withLock { $0.count } == 8)
     }
 
-    @Test("a request whose URL is malformed is not executed, and the error names the base URL (HT-33, PM-3)")
+    @Test("a request whose URL is malformed is not executed, and the error names the base URL", .rows("HT-33", "PM-3"))
     func malformed() async throws {
         let calls = Mutex(0)
         let executor = StubExecutor { request in
@@ -230,7 +234,7 @@ struct SourceSystemTests {
         #expect(calls.withLock { $0 } == 0)
     }
 
-    @Test("the result of an action has the response head and, if there is content, the JSON (C18)")
+    @Test("the result of an action has the response head and, if there is content, the JSON", .rows("C18"))
     func actions() async throws {
         let request = api.post(.none, to: "/x", receiving: .action(.json([String: Int].self)))
         let some = try await StubExecutor(201, header: [.contentType(.json)], "{\"a\":1}").perform(request)
@@ -239,7 +243,7 @@ struct SourceSystemTests {
         #expect(none.head.status == 204 && none.value == nil)
     }
 
-    @Test("a form is produced while the caller blocks the main actor (D-13, D-21)")
+    @Test("a form is produced while the caller blocks the main actor", .rows("D-13", "D-21"))
     @MainActor func blockedMainActor() throws {
         let folder = TemporaryDirectory()
         try folder.write("file".utf8, to: "file")

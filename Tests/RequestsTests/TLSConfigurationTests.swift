@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("TLS configuration")
@@ -9,7 +10,9 @@ struct TLSConfigurationTests {
     static let hexadecimal = "000102030405060708090A0B0C0D0E0F101112131415161718191a1b1c1d1e1f"
     static let base64 = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-    @Test("fingerprints are read as hexadecimal digits in any case, with colons or without, and as base64 (HT-26)")
+    @Test(
+        "fingerprints are read as hexadecimal digits in any case, with colons or without, and as base64", .rows("HT-26")
+    )
     func fingerprints() throws {
         let colons = stride(from: 0, to: 64, by: 2).map { Self.hexadecimal.dropFirst($0).prefix(2) }
         let texts = [
@@ -46,7 +49,7 @@ struct TLSConfigurationTests {
         TLSConfiguration.Pins(pins).pins(for: host).map(\.host)
     }
 
-    @Test("pins are found by whole labels, the longest name first (T-84)")
+    @Test("pins are found by whole labels, the longest name first", .rows("T-84"))
     func lookup() {
         let pins: [TLSConfiguration.Pin] = [
             .host("host.com"), .host("api.Host.com."), .host("exact.org", includesSubdomains: false), .host("10.0.0.1"),

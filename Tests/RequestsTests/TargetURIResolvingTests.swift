@@ -1,5 +1,6 @@
 import Requests
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("Resolving references")
@@ -7,7 +8,7 @@ struct TargetURIResolvingTests {
     private static let base = "http://a/b/c/d;p?q"
 
     @Test(
-        "references resolve as in the examples of RFC 3986 §5.4 (R-31)",
+        "references resolve as in the examples of RFC 3986 §5.4", .rows("R-31"),
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
             ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
@@ -28,7 +29,7 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "escaped dots resolve like dots, and characters that are not allowed are percent-encoded (R-2, R-31)",
+        "escaped dots resolve like dots, and characters that are not allowed are percent-encoded", .rows("R-2", "R-31"),
         arguments: [
             ("/a/%2e%2E/b", "http://a/b"), ("/a/.%2e", "http://a/"), ("/a/%2e/b", "http://a/a/b"),
             ("/a b", "http://a/a%20b"), ("é?ü#ö", "http://a/b/c/%C3%A9?%C3%BC#%C3%B6"), ("/a\\b", "http://a/a%5Cb"),
@@ -40,7 +41,7 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "a reference without a valid host, or with control characters, is rejected (R-2, R-30)",
+        "a reference without a valid host, or with control characters, is rejected", .rows("R-2", "R-30"),
         arguments: [
             "http:", "http:g", "https:/g", "http://", "http:///g", "//", "///g", "//é", "//a%2Fb", "/\r\nX: y", "\u{0}",
             "//a:b", "http://[::", "/a\u{7F}",
@@ -50,7 +51,7 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "a reference with another scheme keeps the scheme, so that it can be rejected (R-30)",
+        "a reference with another scheme keeps the scheme, so that it can be rejected", .rows("R-30"),
         arguments: ["g:h", "mailto:a", "javascript:x", "data:,x", "file:///etc", "urn:a:b"])
     func otherSchemes(reference: String) throws {
         let target = try TargetURI(Self.base).resolving(reference)
@@ -59,7 +60,7 @@ struct TargetURIResolvingTests {
         _ = target.url
     }
 
-    @Test("a fragment is inherited unless the reference has one (R-31)")
+    @Test("a fragment is inherited unless the reference has one", .rows("R-31"))
     func fragment() throws {
         let base = try TargetURI("http://a/b#f")
         #expect(try base.resolving("c").absoluteString == "http://a/c#f")
@@ -82,7 +83,8 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "references resolve as in browsers that agree with RFC 3986, and are rejected if browsers reject them (R-31)",
+        "references resolve as in browsers that agree with RFC 3986, and are rejected if browsers reject them",
+        .rows("R-31"),
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func browserCorpus() throws {
         for item in try #require(Corpora.url).wptResolution {

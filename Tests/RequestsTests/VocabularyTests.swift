@@ -1,10 +1,11 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("Vocabulary")
 struct VocabularyTests {
     @Test(
-        "only the methods of RFC 9110 §9.2.2 are idempotent (PM-24, C30)",
+        "only the methods of RFC 9110 §9.2.2 are idempotent", .rows("PM-24", "C30"),
         arguments: [
             (HTTPMethod.get, true), (.head, true), (.options, true), (.trace, true), (.put, true), (.delete, true),
             (.post, false), (.patch, false), (.connect, false), ("PURGE", false), ("get", false),
@@ -14,7 +15,7 @@ struct VocabularyTests {
     }
 
     @Test(
-        "a status without a registered phrase has the phrase of its class (HT-35, L15)",
+        "a status without a registered phrase has the phrase of its class", .rows("HT-35", "L15"),
         arguments: [
             (HTTPStatus(299), "299 Success"), (520, "520 Server Error"), (418, "418 Client Error"),
             (404, "404 Not Found"), (103, "103 Early Hints"), (399, "399 Redirection"), (199, "199 Informational"),
@@ -24,7 +25,7 @@ struct VocabularyTests {
         #expect(status.description == description)
     }
 
-    @Test("a registered status has a name, and any other number is a status too (HT-35)")
+    @Test("a registered status has a name, and any other number is a status too", .rows("HT-35"))
     func names() {
         #expect(HTTPStatus.ok == 200 && HTTPStatus.earlyHints == 103 && HTTPStatus.notFound == 404)
         let classes: Set<String> = [
@@ -35,7 +36,7 @@ struct VocabularyTests {
     }
 
     @Test(
-        "a status code belongs to at most one class, and 1xx, 204 and 304 do not allow a body (HT-35)",
+        "a status code belongs to at most one class, and 1xx, 204 and 304 do not allow a body", .rows("HT-35"),
         arguments: 0...700)
     func classes(code: Int) {
         let status = HTTPStatus(code)
@@ -46,17 +47,17 @@ struct VocabularyTests {
         #expect(status.forbidsBody == (100..<200 ~= code || code == 204 || code == 304))
     }
 
-    @Test("booleans in a query are written as true and false (C5, PM-42)")
+    @Test("booleans in a query are written as true and false", .rows("C5", "PM-42"))
     func booleans() {
         #expect((["a": true, "b": false, "c": 1, "d": 2.5] as QueryItems).encoded() == "a=true&b=false&c=1&d=2.5")
     }
 
-    @Test("a URL can be written as a literal (RQ-33)")
+    @Test("a URL can be written as a literal", .rows("RQ-33"))
     func urlLiteral() throws {
         #expect(try #require(URL(string: "https://dev.example.com/api")) == URL("https://dev.example.com/api"))
     }
 
-    @Test("a request can have both a query and a JSON body (D-19)")
+    @Test("a request can have both a query and a JSON body", .rows("D-19"))
     func queryAndBody() throws {
         let request = Request(method: .post, baseURL: URL("https://e.com/items")).sending(.json(["n": 1]))
         let text = try request.with(query: ["dry": true]).prepared().wireText

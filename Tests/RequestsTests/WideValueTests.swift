@@ -20,7 +20,7 @@ struct WideValueTests {
     ]
 
     @Test(
-        "a value decoded while its call is cancelled is delivered whole or not at all (PM-81, PM-86, R-68)",
+        "a value decoded while its call is cancelled is delivered whole or not at all", .rows("PM-81", "PM-86", "R-68"),
         arguments: widths, CallStyle.allCases)
     fileprivate func cancelled(_ width: any WideValue.Type, in style: CallStyle) async {
         await Self.run(width, in: style)

@@ -69,7 +69,7 @@ struct CertificateReaderTests {
         return try [root] + ([address, odd, many] + long).map { try $0.make(key, signedBy: root) }
     }
 
-    @Test("certificates are read as by OpenSSL (HT-26)")
+    @Test("certificates are read as by OpenSSL", .rows("HT-26"))
     func madeCertificates() throws {
         let certificates = try made()
         let expected = try readByOpenSSL(certificates.map { Data($0.der) }, certificates[1])
@@ -82,7 +82,7 @@ struct CertificateReaderTests {
     static let bundle = "/etc/ssl/certs/ca-certificates.crt"
 
     @Test(
-        "the authorities of the system are read as by OpenSSL (HT-26)",
+        "the authorities of the system are read as by OpenSSL", .rows("HT-26"),
         .enabled(if: FileManager.default.fileExists(atPath: bundle), "the system has no bundle of certificates"))
     func systemCertificates() throws {
         let authorities = try SessionTLS(TLSConfiguration(trust: .certificates(atPath: Self.bundle))).anchors
@@ -98,7 +98,7 @@ struct CertificateReaderTests {
         }
     }
 
-    @Test("cut and damaged certificates are read or refused, and never more of them than there is (HT-26)")
+    @Test("cut and damaged certificates are read or refused, and never more of them than there is", .rows("HT-26"))
     func damaged() throws {
         var random = SplitMix64(state: 1)
         for certificate in try made() {

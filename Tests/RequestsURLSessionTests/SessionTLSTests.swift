@@ -16,7 +16,9 @@ struct SessionTLSTests {
         -----END CERTIFICATE-----
         """
 
-    @Test("settings that a session cannot keep, and invalid ones, are errors that say what to do (HT-25, HT-26)")
+    @Test(
+        "settings that a session cannot keep, and invalid ones, are errors that say what to do", .rows("HT-25", "HT-26")
+    )
     func invalidSettings() throws {
         let fingerprint = try #require(TLSConfiguration.Fingerprint(bytes: Array(repeating: 1, count: 32)))
         let identity = TLSConfiguration.Identity(certificates: Data(), privateKey: Data())
@@ -60,7 +62,7 @@ struct SessionTLSTests {
     }
 
     #if os(Linux)
-    @Test("https with TLS settings is an error before anything is sent on Linux, and http is not (PM-13)")
+    @Test("https with TLS settings is an error before anything is sent on Linux, and http is not", .rows("PM-13"))
     func onLinux() async throws {
         let executor = URLSessionExecutor(tls: TLSConfiguration(minimumVersion: .tls13))
         let error = await executor.failure(of: PreparedRequest(target: try TargetURI("https://127.0.0.1:1/")))
@@ -104,7 +106,7 @@ struct SessionTrustTests {
     }
 
     @Test(
-        "a server that the system refuses is refused for the same reason as over sockets (PM-13)",
+        "a server that the system refuses is refused for the same reason as over sockets", .rows("PM-13"),
         arguments: [
             (-67818, RequestError.CertificateProblem.expired), (-67819, .notYetValid), (-67602, .nameMismatch),
             (-67843, .unknownIssuer), (-25318, .unknownIssuer), (-1, .other), (.min, .other),
@@ -119,7 +121,7 @@ struct SessionTrustTests {
         #expect(error?.tls?.certificates.map(\.subject) == ["/CN=www.a.test", "/CN=Root"])
     }
 
-    @Test("without verification the system's verdict does not count, and pins do (HT-25)")
+    @Test("without verification the system's verdict does not count, and pins do", .rows("HT-25"))
     func unverified() throws {
         let chain = try Chain()
         let failed = SessionTLS.Evaluation.failed(status: -67843, text: "not trusted")
@@ -133,7 +135,8 @@ struct SessionTrustTests {
     }
 
     @Test(
-        "a verified chain must contain a pin of its host, by key or certificate (HT-26, T-84)", .rows("R-63", "AF-62"))
+        "a verified chain must contain a pin of its host, by key or certificate",
+        .rows("HT-26", "T-84", "R-63", "AF-62"))
     func pins() throws {
         let chain = try Chain()
         let other = try #require(TLSConfiguration.Fingerprint(bytes: Array(repeating: 7, count: 32)))
@@ -159,7 +162,7 @@ struct SessionTrustTests {
         #expect(try refusal(TLSConfiguration(pins: pins), [])?.reason == refused)
     }
 
-    @Test("the name of the settings replaces that of the URL for pins and the check (HT-25)")
+    @Test("the name of the settings replaces that of the URL for pins and the check", .rows("HT-25"))
     func serverName() throws {
         let chain = try Chain()
         let other = try #require(TLSConfiguration.Fingerprint(bytes: Array(repeating: 7, count: 32)))
@@ -168,7 +171,7 @@ struct SessionTrustTests {
         #expect(try refusal(configuration, chain.der, of: "10.0.0.1")?.reason == .certificateRefused(.notPinned))
     }
 
-    @Test("the check of the app receives the name and the chain after verification and pins (PM-13)")
+    @Test("the check of the app receives the name and the chain after verification and pins", .rows("PM-13"))
     func check() throws {
         struct Refusal: Error {}
         let chain = try Chain()
@@ -186,7 +189,7 @@ struct SessionTrustTests {
         #expect(first?.reason == .certificateRefused(.expired))
     }
 
-    @Test("trusted certificates are read from PEM and DER, in memory and in files (HT-25)")
+    @Test("trusted certificates are read from PEM and DER, in memory and in files", .rows("HT-25"))
     func anchors() async throws {
         let chain = try Chain()
         let pem = Data("a text\n".utf8) + chain.root.pem + Data("\nanother\n".utf8) + chain.leaf.pem

@@ -1,11 +1,12 @@
 import RequestsConformance
 import RequestsURLSession
+import TestSupport
 import Testing
 
 private let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { URLSessionExecutor() }
 
 // Each session has its own threads, and a hundred concurrent sessions are too many for a small machine.
-@Suite("Conformance: URLSession (R-72)", .serialized, .timeLimit(.minutes(10)))
+@Suite("Conformance: URLSession", .rows("R-72"), .serialized, .timeLimit(.minutes(10)))
 struct URLSessionConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
     func scenario(_ scenario: Scenario) async throws {
@@ -16,7 +17,7 @@ struct URLSessionConformanceTests {
 @Suite("Conformance: URLSession, callback and blocking calls", .serialized, .timeLimit(.minutes(10)))
 struct URLSessionCallFormConformanceTests {
     @Test(
-        "callback and blocking calls (HT-4, C29)", arguments: Scenario.all(for: subject),
+        "callback and blocking calls", .rows("HT-4", "C29"), arguments: Scenario.all(for: subject),
         [ExecutorUnderTest.CallStyle.callback, .blocking])
     func scenario(_ scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await subject.using(style).run(scenario)

@@ -8,14 +8,14 @@ import Testing
 /// When a test fails, Foundation has been fixed, and the deviation can be removed.
 @Suite("URLSession: responses that end the process", .timeLimit(.minutes(10)), .enabled(if: Support.isOnLinux))
 struct URLSessionFatalTests {
-    @Test("a chunked response with trailers ends the process (D-22)")
+    @Test("a chunked response with trailers ends the process", .rows("D-22"))
     func trailers() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(receiving: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")
         }
     }
 
-    @Test("trailers of a redirect that is followed, or of a 401, end the process (D-22)")
+    @Test("trailers of a redirect that is followed, or of a 401, end the process", .rows("D-22"))
     func trailersOfOtherStatuses() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(
@@ -29,14 +29,14 @@ struct URLSessionFatalTests {
         }
     }
 
-    @Test("a truncated head ends the process (D-22)")
+    @Test("a truncated head ends the process", .rows("D-22"))
     func head() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(receiving: "Content-Le")
         }
     }
 
-    @Test("a Content-Length above 9,223,372,036,854,775,295 ends the process (D-22)")
+    @Test("a Content-Length above 9,223,372,036,854,775,295 ends the process", .rows("D-22"))
     func longest() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(receiving: "Content-Length: 9223372036854775296\r\n\r\nabc")
@@ -51,7 +51,8 @@ struct URLSessionFatalTests {
     }
 
     @Test(
-        "the scenarios of the deviations that end the process do end it (R-72, D-22)", arguments: processEndingScenarios
+        "the scenarios of the deviations that end the process do end it", .rows("R-72", "D-22"),
+        arguments: processEndingScenarios
     )
     func deviations(name: String) async {
         await #expect(processExitsWith: .failure) { [name = name as String] in
@@ -61,7 +62,8 @@ struct URLSessionFatalTests {
     }
 
     @Test(
-        "the scenarios of the deviations with an endless body collect it in a file before it is sent (R-72, D-22)",
+        "the scenarios of the deviations with an endless body collect it in a file before it is sent",
+        .rows("R-72", "D-22"),
         arguments: collectingScenarios)
     func collectingDeviations(name: String) async {
         await #expect(processExitsWith: .success) { [name = name as String] in
@@ -73,7 +75,8 @@ struct URLSessionFatalTests {
     }
 
     @Test(
-        "the scenarios of the deviations that wait for an event are running when their process is ended (R-72, D-22)",
+        "the scenarios of the deviations that wait for an event are running when their process is ended",
+        .rows("R-72", "D-22"),
         arguments: endlessScenarios.keys.sorted())
     func endlessDeviations(name: String) async {
         await #expect(processExitsWith: .signal(SIGALRM)) { [name = name as String] in
@@ -93,7 +96,7 @@ struct URLSessionFatalTests {
 
 @Suite("URLSession: events that do not end the process", .timeLimit(.minutes(10)))
 struct URLSessionSurvivalTests {
-    @Test("cancelling the task of a redirect does not end the process (R-67, D-22)")
+    @Test("cancelling the task of a redirect does not end the process", .rows("R-67", "D-22"))
     func cancelledRedirects() async {
         await #expect(processExitsWith: .success) {
             try await withTestServer(serving: MockExecutor(.redirect(to: "/next"))) { server in
@@ -111,7 +114,7 @@ struct URLSessionSurvivalTests {
         }
     }
 
-    @Test("a connection that closes during the upload of a long file does not end the process (T-87, D-22)")
+    @Test("a connection that closes during the upload of a long file does not end the process", .rows("T-87", "D-22"))
     func abandonedUploads() async {
         await #expect(processExitsWith: .success) {
             try await withFolder { folder in

@@ -1,10 +1,13 @@
 import RequestsConformance
 import RequestsURLSession
+import TestSupport
 import Testing
 
 @Suite("URLSession: lifecycle of the session", .timeLimit(.minutes(10)))
 struct URLSessionLifeTests {
-    @Test("a reset cancels running and unsent calls, keeps received responses, and allows new calls (PM-11, T-62)")
+    @Test(
+        "a reset cancels running and unsent calls, keeps received responses, and allows new calls",
+        .rows("PM-11", "T-62"))
     func reset() async throws {
         let mock = MockExecutor { request in
             request.target.path == "/stalled" ? .ok().delayed(by: .endless) : .ok("here")
@@ -36,7 +39,7 @@ struct URLSessionLifeTests {
         }
     }
 
-    @Test("a response that is being decoded is not affected by a reset (PM-11, T-62)")
+    @Test("a response that is being decoded is not affected by a reset", .rows("PM-11", "T-62"))
     func resetWhileDecoding() async throws {
         try await withTestServer(serving: MockExecutor(.ok("here"))) { server in
             let executor = URLSessionExecutor()
@@ -53,7 +56,7 @@ struct URLSessionLifeTests {
         }
     }
 
-    @Test("the configuration of the app is copied: its fields are sent, later changes are not (PM-10)")
+    @Test("the configuration of the app is copied: its fields are sent, later changes are not", .rows("PM-10"))
     func configuration() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let configuration = URLSessionConfiguration.ephemeral
@@ -68,7 +71,8 @@ struct URLSessionLifeTests {
         }
     }
 
-    @Test("cookies are neither stored nor sent from the storage of the app, and responses are not cached (PM-10)")
+    @Test(
+        "cookies are neither stored nor sent from the storage of the app, and responses are not cached", .rows("PM-10"))
     func nothingIsAdded() async throws {
         let response = MockResponse.ok("x").adding(headerField: Field(name: .setCookie, value: "a=1; Path=/"))
             .adding(headerField: Field(name: .cacheControl, value: "max-age=600"))
@@ -88,7 +92,7 @@ struct URLSessionLifeTests {
         }
     }
 
-    @Test("concurrent calls of one session receive their own responses (PM-1)")
+    @Test("concurrent calls of one session receive their own responses", .rows("PM-1"))
     func many() async throws {
         try await withTestServer(serving: MockExecutor { .ok($0.target.path) }) { server in
             let executor = URLSessionExecutor()
@@ -104,7 +108,8 @@ struct URLSessionLifeTests {
     }
 
     @Test(
-        "challenges for credentials are rejected, and those of the connection are left to the session (PM-13, C25)",
+        "challenges for credentials are rejected, and those of the connection are left to the session",
+        .rows("PM-13", "C25"),
         arguments: [
             (NSURLAuthenticationMethodHTTPBasic, ChallengeDisposition.reject),
             (NSURLAuthenticationMethodDefault, .reject), (NSURLAuthenticationMethodHTTPDigest, .reject),
@@ -117,7 +122,7 @@ struct URLSessionLifeTests {
     }
 
     @Test(
-        "errors of URLSession have the reasons of all executors (L4, T-87)",
+        "errors of URLSession have the reasons of all executors", .rows("L4", "T-87"),
         arguments: [
             (URLError.Code.cancelled, "", RequestError.Reason.cancelled, RequestError.Reason.cancelled),
             (.cannotConnectToHost, "", .connectionFailed, .connectionFailed),

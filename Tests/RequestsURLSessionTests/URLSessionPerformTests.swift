@@ -1,6 +1,7 @@
 import RequestsConformance
 import RequestsURLSession
 import Synchronization
+import TestSupport
 import Testing
 
 private typealias Texts = Request<ServerAPI, String>
@@ -58,7 +59,7 @@ struct URLSessionPerformTests {
         }
     }
 
-    @Test("the completion runs on the main actor or on the given queue (RQ-28, C31)")
+    @Test("the completion runs on the main actor or on the given queue", .rows("RQ-28", "C31"))
     func success() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hi"))) { server in
             let request = ServerAPI(baseURL: server.baseURL).get(.text, from: "/x")
@@ -79,7 +80,7 @@ struct URLSessionPerformTests {
         }
     }
 
-    @Test("a request that cannot be converted fails without a task, a request and a response (T-18, RQ-29)")
+    @Test("a request that cannot be converted fails without a task, a request and a response", .rows("T-18", "RQ-29"))
     func conversion() async throws {
         enum ProviderFailure: Error { case body }
         let requests: [(Texts, (any Error) -> Bool)] = [
@@ -99,7 +100,7 @@ struct URLSessionPerformTests {
         }
     }
 
-    @Test("without a response the error contains that of the session, and the request (RQ-29, RQ-32)")
+    @Test("without a response the error contains that of the session, and the request", .rows("RQ-29", "RQ-32"))
     func noResponse() async throws {
         let error = try await outcome(.ok(), behaving: .failing(.closeBeforeHead)).failure
         #expect((error?.underlyingError as? URLError)?.code == .badServerResponse)
@@ -107,7 +108,7 @@ struct URLSessionPerformTests {
         #expect(error?.request?.url?.path() == "/x" && error?.response == nil)
     }
 
-    @Test("a truncated response results in an error with the response, which is not validated (RQ-29)")
+    @Test("a truncated response results in an error with the response, which is not validated", .rows("RQ-29"))
     func truncated() async throws {
         let error = try await outcome(.ok("0123456789"), behaving: .failing(.truncateBody(atByte: 3))) { _ in
             Issue.record("unexpected validation")
@@ -116,7 +117,7 @@ struct URLSessionPerformTests {
         #expect(error?.underlyingError is URLError && error?.httpResponse?.statusCode == 200)
     }
 
-    @Test("a validation that rejects the response or throws runs before the decoder (RQ-29, RQ-32, T-17)")
+    @Test("a validation that rejects the response or throws runs before the decoder", .rows("RQ-29", "RQ-32", "T-17"))
     func validation() async throws {
         enum ValidationFailure: Error { case teapot }
         let undecodable = MockResponse.data(Data([0xFF]))
@@ -129,27 +130,27 @@ struct URLSessionPerformTests {
         #expect(text == "200 hi")
     }
 
-    @Test("responses are not validated by default: a 404 that decodes is a success (RQ-31, T-17, C11)")
+    @Test("responses are not validated by default: a 404 that decodes is a success", .rows("RQ-31", "T-17", "C11"))
     func missing() async throws {
         let text = try await outcome(.status(404, "none")).get()
         #expect(text == "404 none")
     }
 
-    @Test("an error of the decoder contains the request and the response (RQ-30)")
+    @Test("an error of the decoder contains the request and the response", .rows("RQ-30"))
     func undecodable() async throws {
         let error = try await outcome(.data(Data([0xFF]))).failure
         #expect(error?.error.reason == .decodingFailed)
         #expect(error?.httpResponse?.statusCode == 200 && error?.request?.url?.path() == "/x")
     }
 
-    @Test("a missing body is an error with the request and the response (RQ-32, T-16)")
+    @Test("a missing body is an error with the request and the response", .rows("RQ-32", "T-16"))
     func noContent() async throws {
         let error = try await outcome(.status(204)).failure
         #expect((error?.underlyingError as? RequestError)?.reason == .unexpectedNoContent)
         #expect(error?.httpResponse?.statusCode == 204 && error?.request != nil)
     }
 
-    @Test("the decoder of Void is not called, whatever the body (RQ-30, T-15)", arguments: ["", "junk"])
+    @Test("the decoder of Void is not called, whatever the body", .rows("RQ-30", "T-15"), arguments: ["", "junk"])
     func void(body: String) async throws {
         try await withTestServer(serving: MockExecutor(.ok(body))) { server in
             let decoder = ResponseDecoder<Void> { (_: ResponseHead, _: Data) in Issue.record("unexpected decoding") }
@@ -163,7 +164,7 @@ struct URLSessionPerformTests {
         }
     }
 
-    @Test("the decoder runs on the decoding queue (RQ-30)")
+    @Test("the decoder runs on the decoding queue", .rows("RQ-30"))
     func decodingQueue() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hi"))) { server in
             let queue = DispatchQueue(label: "test.decoding")
@@ -186,7 +187,7 @@ struct URLSessionPerformTaskTests {
     private let session = URLSession(configuration: .ephemeral)
     private let queue = DispatchQueue(label: "test.completion")
 
-    @Test("the task is configured once, before it starts and before the call returns (RQ-28, RQ-29)")
+    @Test("the task is configured once, before it starts and before the call returns", .rows("RQ-28", "RQ-29"))
     func configured() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hi"))) { server in
             let request = ServerAPI(baseURL: server.baseURL).get(.text, from: "/x")
@@ -201,7 +202,7 @@ struct URLSessionPerformTaskTests {
         }
     }
 
-    @Test("a task that is cancelled while it is configured sends nothing (RQ-28, T-61)")
+    @Test("a task that is cancelled while it is configured sends nothing", .rows("RQ-28", "T-61"))
     func cancelledBefore() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hi"))) { server in
             let request = ServerAPI(baseURL: server.baseURL).get(.text, from: "/x")
@@ -212,7 +213,7 @@ struct URLSessionPerformTaskTests {
     }
 
     @Test(
-        "cancelling the task, or the returned call, ends it with a cancellation (RQ-28, PM-81, T-61)",
+        "cancelling the task, or the returned call, ends it with a cancellation", .rows("RQ-28", "PM-81", "T-61"),
         arguments: [false, true])
     func cancelled(byReturned: Bool) async throws {
         let mock = MockExecutor(MockResponse.ok().delayed(by: .endless))
@@ -232,7 +233,7 @@ struct URLSessionPerformTaskTests {
         }
     }
 
-    @Test("a time limit of the request results in a timeout error of URLSession (RQ-32)")
+    @Test("a time limit of the request results in a timeout error of URLSession", .rows("RQ-32"))
     func timedOut() async throws {
         try await withTestServer(serving: MockExecutor(.ok()), fault: .stallBeforeHead) { server in
             let request = ServerAPI(baseURL: server.baseURL).get(.text, from: "/x").timeout(after: 0.05)
@@ -242,7 +243,7 @@ struct URLSessionPerformTaskTests {
         }
     }
 
-    @Test("a streamed body is sent in chunks, by a task that is configured once (RQ-22, RQ-28)")
+    @Test("a streamed body is sent in chunks, by a task that is configured once", .rows("RQ-22", "RQ-28"))
     func streamed() async throws {
         try await withTestServer(serving: echo) { server in
             let body = BodyProvider.raw(stream: InputStream(data: Data(repeating: 0x61, count: 100_000)))
@@ -261,7 +262,8 @@ struct URLSessionPerformTaskTests {
         }
     }
 
-    @Test("the task has the configuration of the session, and a redirect keeps its description (RQ-28, PM-10)")
+    @Test(
+        "the task has the configuration of the session, and a redirect keeps its description", .rows("RQ-28", "PM-10"))
     func configuration() async throws {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [RedirectProtocol.self]
@@ -273,7 +275,7 @@ struct URLSessionPerformTaskTests {
     }
 
     @Test(
-        "the task of a request has its priority (PM-27)",
+        "the task of a request has its priority", .rows("PM-27"),
         arguments: [
             (RequestOptions.userInitiated, 0.75), (RequestOptions(priority: .background), 0.25),
             (RequestOptions(priority: .medium), 0.5), (RequestOptions(), 0.5),

@@ -1,12 +1,13 @@
 import RequestsConformance
 import RequestsURLSession
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("URLSession: requests", .timeLimit(.minutes(10)))
 struct URLSessionRequestTests {
     @Test(
-        "only Host, Accept-Encoding, Connection and framing are added to a request (L5, PM-10)",
+        "only Host, Accept-Encoding, Connection and framing are added to a request", .rows("L5", "PM-10"),
         .enabled(if: Support.isOnLinux))
     func additions() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
@@ -20,7 +21,7 @@ struct URLSessionRequestTests {
     }
 
     @Test(
-        "an IPv6 address as the host is refused before anything is sent, also after a redirect (L4, D-22)",
+        "an IPv6 address as the host is refused before anything is sent, also after a redirect", .rows("L4", "D-22"),
         .enabled(if: Support.isOnLinux))
     func ipv6() async throws {
         let executor = URLSessionExecutor()
@@ -41,7 +42,7 @@ struct URLSessionRequestTests {
     }
 
     @Test(
-        "a GET or HEAD body is refused before anything is sent, even if the request allows it (L4)",
+        "a GET or HEAD body is refused before anything is sent, even if the request allows it", .rows("L4"),
         .enabled(if: Support.isOnLinux), arguments: [HTTPMethod.get, .head])
     func allowedBody(method: HTTPMethod) async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
@@ -54,7 +55,8 @@ struct URLSessionRequestTests {
     }
 
     @Test(
-        "a challenge for credentials is a 401 response, and the challenge handler is not called (PM-13, L1, L18)",
+        "a challenge for credentials is a 401 response, and the challenge handler is not called",
+        .rows("PM-13", "L1", "L18"),
         arguments: ["Basic realm=\"a\"", "Digest realm=\"a\", nonce=\"b\"", "NTLM", "Negotiate", "Bearer"])
     func challenges(challenge: String) async throws {
         let response = MockResponse.status(401, "who?").adding(
@@ -72,7 +74,7 @@ struct URLSessionRequestTests {
     }
 
     #if os(Linux)
-    @Test("https with a challenge handler that Linux never calls is an error before anything is sent (PM-13)")
+    @Test("https with a challenge handler that Linux never calls is an error before anything is sent", .rows("PM-13"))
     func handlerOnLinux() async throws {
         let executor = URLSessionExecutor(challengeHandler: { _ in (.cancelAuthenticationChallenge, nil) })
         let request = PreparedRequest(target: try TargetURI("https://127.0.0.1:1/"))
@@ -86,7 +88,7 @@ struct URLSessionRequestTests {
     }
     #endif
 
-    @Test("host names and IPv4 addresses are not taken for IPv6 addresses (L4)")
+    @Test("host names and IPv4 addresses are not taken for IPv6 addresses", .rows("L4"))
     func ipv4() async throws {
         try await withTestServer(serving: MockExecutor(.ok("here"))) { server in
             for host in ["127.0.0.1", "localhost"] {
@@ -96,7 +98,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("every field of a request is sent once (L5, L10)")
+    @Test("every field of a request is sent once", .rows("L5", "L10"))
     func fields() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let header: Header = [
@@ -110,7 +112,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("framing fields of the request are replaced by those of its body (L6)")
+    @Test("framing fields of the request are replaced by those of its body", .rows("L6"))
     func framing() async throws {
         try await withTestServer(serving: echo) { server in
             let header: Header = [
@@ -129,7 +131,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("middleware receives the attributes of a request (L8, PM-30)")
+    @Test("middleware receives the attributes of a request", .rows("L8", "PM-30"))
     func attributes() async throws {
         enum Key: RequestAttributes.Key { typealias Value = String }
         try await withTestServer(serving: MockExecutor(.ok())) { server in
@@ -145,7 +147,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a long produced body is stored in a file with mode 0600, which is removed afterwards (L6, R-74)")
+    @Test("a long produced body is stored in a file with mode 0600, which is removed afterwards", .rows("L6", "R-74"))
     func spooled() async throws {
         let found = Mutex<[String: Int]>([:])
         let abandoned = Set(try spooledFiles().keys)
@@ -174,7 +176,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a produced body over the spool limit is an error before it is sent (L6)")
+    @Test("a produced body over the spool limit is an error before it is sent", .rows("L6"))
     func spoolLimit() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let executor = URLSessionExecutor(spoolLimit: 10)
@@ -189,7 +191,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("long files and ranges of them are sent with their length (L6)")
+    @Test("long files and ranges of them are sent with their length", .rows("L6"))
     func files() async throws {
         let data = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) })
         try await withFolder { folder in
@@ -213,7 +215,7 @@ struct URLSessionRequestTests {
     }
 
     @Test(
-        "a file that shrinks while it is sent is an error, and one that grows is truncated (L6)",
+        "a file that shrinks while it is sent is an error, and one that grows is truncated", .rows("L6"),
         .enabled(if: Support.isOnLinux))
     func changingFiles() async throws {
         try await withFolder { folder in
@@ -237,7 +239,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("the limit between bytes ends the wait for a peer that does not read (R-48)")
+    @Test("the limit between bytes ends the wait for a peer that does not read", .rows("R-48"))
     func silent() async throws {
         try await withSilentPort { port in
             var request = PreparedRequest(
@@ -247,7 +249,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("the connect limit ends a connection attempt for a request with a body (R-48)")
+    @Test("the connect limit ends a connection attempt for a request with a body", .rows("R-48"))
     func unconnected() async throws {
         try await withFullBacklogPort { port in
             var request = PreparedRequest(
@@ -259,7 +261,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a time limit with a fraction of a second does not end a call early (R-48)", arguments: [150, 900])
+    @Test("a time limit with a fraction of a second does not end a call early", .rows("R-48"), arguments: [150, 900])
     func fractions(milliseconds: Int) async throws {
         try await withTestServer(serving: MockExecutor(.ok()), fault: .stallBeforeHead) { server in
             var request = try server.request()
@@ -270,7 +272,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("the deadline ends the production of a body (R-48)")
+    @Test("the deadline ends the production of a body", .rows("R-48"))
     func producing() async throws {
         var request = PreparedRequest(
             method: .put, target: try TargetURI("http://127.0.0.1:1/"), body: .stream { EndlessBody() })

@@ -7,7 +7,7 @@ import Testing
 struct URLSessionResponseTests {
     static let challenges = ["Basic realm=a", "Digest realm=a, nonce=b", "Negotiate", "NTLM", "Bearer"]
 
-    @Test("a 401 is returned at once with its body, whatever its challenge (L1, T-86)", arguments: challenges)
+    @Test("a 401 is returned at once with its body, whatever its challenge", .rows("L1", "T-86"), arguments: challenges)
     func challenge(_ challenge: String) async throws {
         let mock = MockExecutor(
             .status(401, "who?").adding(headerField: Field(name: .wwwAuthenticate, value: challenge)))
@@ -28,7 +28,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("the session does not follow a redirect, and its body is returned (L2, L3, L9, D-22)")
+    @Test("the session does not follow a redirect, and its body is returned", .rows("L2", "L3", "L9", "D-22"))
     func redirect() async throws {
         let mock = MockExecutor(
             MockResponse(
@@ -43,7 +43,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("the first-byte limit ends a call whose redirect has an endless body (R-20)")
+    @Test("the first-byte limit ends a call whose redirect has an endless body", .rows("R-20"))
     func lateRedirect() async throws {
         var redirect = MockResponse.redirect(307, to: "/there")
         redirect.body = [.bytes(Data(count: 10))]
@@ -57,7 +57,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("the first-byte limit ends a call whose redirect never stops sending its body (R-20)")
+    @Test("the first-byte limit ends a call whose redirect never stops sending its body", .rows("R-20"))
     func endlessRedirect() async throws {
         var redirect = MockResponse.redirect(307, to: "/there")
         redirect.body = [.chunks(count: .max) { _ in Data(count: 100) }]
@@ -72,7 +72,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a chunked body without bytes is empty, even with a content coding (R-24)")
+    @Test("a chunked body without bytes is empty, even with a content coding", .rows("R-24"))
     func emptyCoded() async throws {
         let response = MockResponse(status: 200, header: [Field(name: .contentEncoding, value: "gzip")])
         let chunked = TestServer.Behavior(framing: .chunked(sizes: [1]))
@@ -84,7 +84,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a call follows redirects: 307 sends the body again, 303 does not (L2, L3, T-59, PM-73)")
+    @Test("a call follows redirects: 307 sends the body again, 303 does not", .rows("L2", "L3", "T-59", "PM-73"))
     func following() async throws {
         let mock = MockExecutor { request in
             switch request.target.path {
@@ -103,7 +103,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("credentials are not sent to another origin after a redirect (L3, T-59)")
+    @Test("credentials are not sent to another origin after a redirect", .rows("L3", "T-59"))
     func credentials() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { other in
             let url = other.baseURL.absoluteString
@@ -116,7 +116,9 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a redirect with an empty Location is returned without its body (PM-73)", .enabled(if: Support.isOnLinux))
+    @Test(
+        "a redirect with an empty Location is returned without its body", .rows("PM-73"),
+        .enabled(if: Support.isOnLinux))
     func emptyLocation() async throws {
         try await withTestServer(serving: MockExecutor(.redirect(to: ""))) { server in
             let response = try await URLSessionExecutor().execute(server.request())
@@ -125,7 +127,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a compressed body is decoded; the metrics contain its coding, the header does not (L7)")
+    @Test("a compressed body is decoded; the metrics contain its coding, the header does not", .rows("L7"))
     func compressed() async throws {
         let data = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIwKQAVaOCdxoAAAA="))
         let mock = MockExecutor(.data(data).adding(headerField: Field(name: .contentEncoding, value: "gzip")))
@@ -144,7 +146,7 @@ struct URLSessionResponseTests {
     }
 
     @Test(
-        "a connection that closes before the response is an error (L4, T-87)",
+        "a connection that closes before the response is an error", .rows("L4", "T-87"),
         arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead])
     func lost(fault: TestServer.Fault) async throws {
         try await withTestServer(serving: MockExecutor(.ok()), fault: fault) { server in
@@ -156,7 +158,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("two Location fields are not joined (D-22)")
+    @Test("two Location fields are not joined", .rows("D-22"))
     func locations() async throws {
         for location in ["/a,b", "/c"] {
             let fields = [Field(name: .location, value: location), Field(name: .location, value: "/c,d")]
@@ -187,7 +189,7 @@ struct URLSessionResponseTests {
     }
 
     @Test(
-        "a field that Foundation on Linux cannot parse is a protocol violation (D-22)",
+        "a field that Foundation on Linux cannot parse is a protocol violation", .rows("D-22"),
         .enabled(if: Support.isOnLinux),
         arguments: [[0xE9], [0x09], [0x20, 0x20]] as [[UInt8]])
     func unreadableFields(value: [UInt8]) async throws {

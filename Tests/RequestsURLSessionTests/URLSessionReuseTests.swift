@@ -2,6 +2,7 @@ import RequestsConformance
 import RequestsPOSIX
 import RequestsURLSession
 import Synchronization
+import TestSupport
 import Testing
 
 // The limits are the defaults of `Timeouts`, so a call that hangs exceeds the time limit of the suite.
@@ -19,7 +20,8 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "a request that is not idempotent is sent once, even if its connection closes before the response (R-42, R-43)",
+        "a request that is not idempotent is sent once, even if its connection closes before the response",
+        .rows("R-42", "R-43"),
         arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead], [HTTPMethod.post, "PURGE"])
     func sentOnce(fault: TestServer.Fault, method: HTTPMethod) async throws {
         try await withFolder { folder in
@@ -44,7 +46,7 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "an idempotent request is sent again with its whole body if its connection closes (R-42)",
+        "an idempotent request is sent again with its whole body if its connection closes", .rows("R-42"),
         arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead])
     func sentAgain(fault: TestServer.Fault) async throws {
         try await withFolder { folder in
@@ -64,7 +66,8 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "a connection that closes before the request is read is replaced, or the call fails at once (R-42, R-48)",
+        "a connection that closes before the request is read is replaced, or the call fails at once",
+        .rows("R-42", "R-48"),
         arguments: AbruptPeer.End.allCases, [HTTPMethod.post, .put, .get])
     func unread(end: AbruptPeer.End, method: HTTPMethod) async throws {
         // The server responds to one request on the first connection, and to all on later ones.
@@ -84,7 +87,7 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "a call fails at once if every connection closes before the response (R-43)",
+        "a call fails at once if every connection closes before the response", .rows("R-43"),
         arguments: AbruptPeer.End.allCases)
     func always(end: AbruptPeer.End) async throws {
         let peer = try AbruptPeer(ending: end) { $0 == 0 ? 1 : 0 }
@@ -100,7 +103,8 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "a call succeeds or fails at once if the server ends idle connections at the same time (R-42, R-43, R-48)",
+        "a call succeeds or fails at once if the server ends idle connections at the same time",
+        .rows("R-42", "R-43", "R-48"),
         arguments: AbruptPeer.End.allCases, [HTTPMethod.get, .put, .post])
     func idleLimit(end: AbruptPeer.End, method: HTTPMethod) async throws {
         let peer = try AbruptPeer(ending: end) { _ in .max }
@@ -129,7 +133,9 @@ struct URLSessionReuseTests {
         if method == .post { #expect((successes...200).contains(peer.requests(.post)), "\(peer.requests(.post))") }
     }
 
-    @Test("requests that are not idempotent respect the connection limit of an origin, and all complete (PM-10, R-42)")
+    @Test(
+        "requests that are not idempotent respect the connection limit of an origin, and all complete",
+        .rows("PM-10", "R-42"))
     func limited() async throws {
         let running = Mutex((current: 0, maximum: 0))
         let mock = MockExecutor { request in
@@ -167,7 +173,7 @@ struct URLSessionReuseTests {
         }
     }
 
-    @Test("the connections of requests that are not idempotent are closed after use (R-42, PM-10)")
+    @Test("the connections of requests that are not idempotent are closed after use", .rows("R-42", "PM-10"))
     func released() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let executor = URLSessionExecutor()

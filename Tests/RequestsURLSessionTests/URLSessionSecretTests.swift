@@ -1,12 +1,14 @@
 import RequestsConformance
 import RequestsURLSession
+import TestSupport
 import Testing
 
 // The matrix needs hosts that do not exist. The session reaches them through the proxy in `http_proxy`, which libcurl
 // uses, so a child process sets this variable.
 @Suite("URLSession: secrets and redirects", .timeLimit(.minutes(10)), .enabled(if: Support.isOnLinux))
 struct URLSessionSecretTests {
-    @Test("a redirect never sends a secret to another origin, however it is spelled (T-59, R-27, L3, D-22)")
+    @Test(
+        "a redirect never sends a secret to another origin, however it is spelled", .rows("T-59", "R-27", "L3", "D-22"))
     func matrix() async {
         await #expect(processExitsWith: .success) {
             try await withTestServer(serving: SecretMatrix.responder) { server in
@@ -19,7 +21,7 @@ struct URLSessionSecretTests {
         }
     }
 
-    @Test("127.0.0.1, localhost and another port are different origins for secrets (T-59, R-27)")
+    @Test("127.0.0.1, localhost and another port are different origins for secrets", .rows("T-59", "R-27"))
     func loopbackNames() async throws {
         try await withTestServer(serving: SecretMatrix.responder) { server in
             try await withTestServer(serving: SecretMatrix.responder) { other in

@@ -15,7 +15,7 @@ private func textInPlace(_ request: PreparedRequest, over executor: URLSessionEx
 
 @Suite("URLSession: cancellation under load", .timeLimit(.minutes(10)))
 struct URLSessionStormTests {
-    @Test("a cancelled call returns its whole body or fails, in every delivery (R-67, R-20)")
+    @Test("a cancelled call returns its whole body or fails, in every delivery", .rows("R-67", "R-20"))
     func cancelled() async throws {
         try await withFolder { folder in
             try await withTestServer(serving: MockExecutor { .ok(String(repeating: $0.target.path, count: 40)) }) {
@@ -38,7 +38,7 @@ struct URLSessionStormTests {
     }
 
     @Test(
-        "awaited and blocking calls of a task group all complete with one connection per host (HT-1, PM-10)",
+        "awaited and blocking calls of a task group all complete with one connection per host", .rows("HT-1", "PM-10"),
         arguments: [2, 16], [HTTPMethod.get, .post])
     func blocked(threads: Int, method: HTTPMethod) async throws {
         let running = Mutex((current: 0, maximum: 0))

@@ -1,6 +1,7 @@
 import Dispatch
 import RequestsXML
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Depth of XML", .serialized, .timeLimit(.minutes(10)))
@@ -10,7 +11,7 @@ struct XMLDepthTests {
     }
 
     @Test(
-        "no limit exceeds the maximum depth: a million levels are an error, not a crash (R-75)",
+        "no limit exceeds the maximum depth: a million levels are an error, not a crash", .rows("R-75"),
         arguments: [513, 50_000, 1_000_000])
     func greatestDepth(levels: Int) {
         let executor = XMLExecutor(Self.nested(levels))
@@ -22,7 +23,8 @@ struct XMLDepthTests {
         #expect(throws: RequestError.self) { try executor.performAndWait(request) }
     }
 
-    @Test("a value of the maximum depth is read, compared, hashed, printed and released on a small stack (R-75)")
+    @Test(
+        "a value of the maximum depth is read, compared, hashed, printed and released on a small stack", .rows("R-75"))
     func smallStack() throws {
         let done = DispatchSemaphore(value: 0)
         let result = Mutex<(isEqual: Bool, depth: Int)>((false, 0))

@@ -62,7 +62,8 @@ struct XMLGrowthTests {
     ]
 
     @Test(
-        "the time to read a document is proportional to its length, well-formed or not (AF-55, R-71)", arguments: shapes
+        "the time to read a document is proportional to its length, well-formed or not", .rows("AF-55", "R-71"),
+        arguments: shapes
     )
     func documents(shape: Shape) async throws {
         let ratio = try await Growth.ratio(size: 500) { size in
@@ -72,7 +73,7 @@ struct XMLGrowthTests {
         #expect(ratio <= Growth.limit)
     }
 
-    @Test("the time to compare, hash, print and search a value is proportional to its length (R-71)")
+    @Test("the time to compare, hash, print and search a value is proportional to its length", .rows("R-71"))
     func values() async throws {
         for text in ["<b c='1'>x</b>", "<b\(Self.many("\u{301}\u{323}", 20)) c='1'/>"] {
             let ratio = try await Growth.ratio(size: 500) { size in

@@ -1,4 +1,5 @@
 import RequestsXML
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider("https://e.com")
@@ -19,7 +20,7 @@ struct XMLTests {
         return try #require(error?.underlying as? XMLValue.SyntaxError, sourceLocation: sourceLocation)
     }
 
-    @Test("a document is decoded with its names, namespaces, attributes and text in order (AF-55, L18)")
+    @Test("a document is decoded with its names, namespaces, attributes and text in order", .rows("AF-55", "L18"))
     func value() async throws {
         let root = try await read(
             XMLExecutor(
@@ -39,7 +40,7 @@ struct XMLTests {
         #expect(root["title", "b"]?.text == "B" && root["title", "c"] == nil)
     }
 
-    @Test("both media types of XML are accepted and sent in Accept; others are rejected (AF-55, AF-56)")
+    @Test("both media types of XML are accepted and sent in Accept; others are rejected", .rows("AF-55", "AF-56"))
     func types() async throws {
         let request = api.get(.xml, from: "/")
         #expect(try request.prepared().header[.accept] == "application/xml, text/xml;q=0.9")
@@ -61,7 +62,7 @@ struct XMLTests {
     }
 
     @Test(
-        "a document that is not well-formed is an error, even if Foundation's parser accepts it (AF-55, L18)",
+        "a document that is not well-formed is an error, even if Foundation's parser accepts it", .rows("AF-55", "L18"),
         arguments: [
             "<a><b></a>", "<a>\n<b>", "<a/><b/>", "<a>", "a", " ", "<a", "<a b/>", "<a b='1' b='2'/>", "</a>",
             "<a>&foo;</a>", "<a>\u{1}</a>", "<a>\0</a>", "<1/>", "<!-- <a/>", "<?x <a/>", "<![CDATA[x]]>",
@@ -89,7 +90,7 @@ struct XMLTests {
     }
 
     @Test(
-        "a document type is an error before entities are read, in every charset (AF-55, AF-56)",
+        "a document type is an error before entities are read, in every charset", .rows("AF-55", "AF-56"),
         arguments: [
             #"<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>"#,
             #"<?xml version="1.0"?><!-- c --> <?p?><!DOCTYPE a SYSTEM "http://127.0.0.1:1/a.dtd"><a/>"#,
@@ -165,7 +166,7 @@ struct XMLTests {
         }
     }
 
-    @Test("an XMLParser with a delegate of the app parses a checked document (AF-55)")
+    @Test("an XMLParser with a delegate of the app parses a checked document", .rows("AF-55"))
     func events() async throws {
         final class Names: NSObject, XMLParserDelegate {
             var names: [String] = []
@@ -189,7 +190,7 @@ struct XMLTests {
         #expect(error?.underlying as? XMLValue.SyntaxError == .documentType)
     }
 
-    @Test("a processing instruction without content does not crash Foundation's parser (AF-55, R-75)")
+    @Test("a processing instruction without content does not crash Foundation's parser", .rows("AF-55", "R-75"))
     func bareInstructions() async throws {
         final class Instructions: NSObject, XMLParserDelegate {
             var targets: [String] = []
@@ -210,7 +211,7 @@ struct XMLTests {
     }
 
     #if os(macOS) || os(Linux)
-    @Test("an XMLDocument is made from a checked document (AF-56)")
+    @Test("an XMLDocument is made from a checked document", .rows("AF-56"))
     func document() async throws {
         let numbers = ResponseDecoder<XMLDocument>.xmlDocument(options: [.nodeLoadExternalEntitiesAlways])
             .map { document in try document.nodes(forXPath: "//b/@n").compactMap(\.stringValue) }

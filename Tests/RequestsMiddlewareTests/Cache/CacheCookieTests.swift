@@ -1,6 +1,7 @@
 import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Caches and the cookies of requests", .timeLimit(.minutes(10)))
@@ -27,7 +28,9 @@ struct CacheCookieTests {
         return store
     }
 
-    @Test("a request with cookies of its own, or without any, never has a response to the cookies of another (R-41)")
+    @Test(
+        "a request with cookies of its own, or without any, never has a response to the cookies of another",
+        .rows("R-41"))
     func ownCookies() async throws {
         let server = server()
         let executor = try server.keepingCookies(in: store("shared")).caching()
@@ -45,7 +48,7 @@ struct CacheCookieTests {
         #expect(response.metrics.cacheStatus?.forwardReason == .bypass)
     }
 
-    @Test("a request with an unsafe method makes the responses with and without cookies invalid (R-41)")
+    @Test("a request with an unsafe method makes the responses with and without cookies invalid", .rows("R-41"))
     func invalidation() async throws {
         let server = server()
         let executor = try server.keepingCookies(in: store("shared")).caching()

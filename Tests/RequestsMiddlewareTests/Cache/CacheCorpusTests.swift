@@ -7,7 +7,7 @@ import Testing
 @Suite("The cache tests of other projects", .serialized, .timeLimit(.minutes(10)))
 struct CacheCorpusTests {
     @Test(
-        "every required case passes, and the optional ones are counted (R-41)",
+        "every required case passes, and the optional ones are counted", .rows("R-41"),
         .enabled(if: Corpora.arePresent, "the corpora are not here"), arguments: ["memory", "disk"])
     func cases(name: String) async throws {
         var passed: [CacheCase.Kind: Int] = [:]

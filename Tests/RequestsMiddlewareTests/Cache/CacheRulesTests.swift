@@ -1,6 +1,7 @@
 import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("The rules of a cache")
@@ -16,7 +17,7 @@ struct CacheRulesTests {
         Field(name: .cacheControl, value: "must-revalidate"), Field(name: .lastModified, value: "0"),
     ]
 
-    @Test("a limit applies only to responses without caching directives (PM-110, T-63)")
+    @Test("a limit applies only to responses without caching directives", .rows("PM-110", "T-63"))
     func storage() {
         let all: [Caching.Storage] = [.never, .memory, .anywhere]
         for proposal in all {
@@ -36,7 +37,9 @@ struct CacheRulesTests {
         var id = 1
     }
 
-    @Test("JSON without caching directives is not stored, other bodies are, and a request can change it (PF-6, PM-110)")
+    @Test(
+        "JSON without caching directives is not stored, other bodies are, and a request can change it",
+        .rows("PF-6", "PM-110"))
     func json() async throws {
         let api = AnonymousRequestProvider("http://e.com")
         let modified = Field(name: .lastModified, value: "Wed, 01 Jan 2020 00:00:00 GMT")

@@ -30,7 +30,7 @@ struct CachingTests {
     }
 
     @Test(
-        "two users never share a response, whatever field identifies them (R-41)",
+        "two users never share a response, whatever field identifies them", .rows("R-41"),
         arguments: [
             "Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Amz-Security-Token",
             "X-Auth-Token", "X-CSRF-Token", "x-USER", "Account",
@@ -53,7 +53,7 @@ struct CachingTests {
     }
 
     @Test(
-        "a response that varies by credentials added behind the cache is validated before each use (R-41)",
+        "a response that varies by credentials added behind the cache is validated before each use", .rows("R-41"),
         arguments: ["Authorization", "X-API-Key", "X-Session-Id", "X-Tenant"], [false, true])
     func credentialsBehind(name: String, isOnDisk: Bool) async throws {
         let folder = TemporaryDirectory()
@@ -88,7 +88,9 @@ struct CachingTests {
         #expect(confirmations == [nil, "\"a\"", "\"a\"", "\"b\"", "\"b\""])
     }
 
-    @Test("a date does not validate the response for another user, and no policy uses it without validation (R-41)")
+    @Test(
+        "a date does not validate the response for another user, and no policy uses it without validation",
+        .rows("R-41"))
     func datesBehind() async throws {
         let user = Lock("a")
         let server = MockExecutor { request in
@@ -116,7 +118,7 @@ struct CachingTests {
         #expect(try await executor.execute(request).status == 504)
     }
 
-    @Test("a response without a cookie is not used after a cookie was set behind the cache (R-41)")
+    @Test("a response without a cookie is not used after a cookie was set behind the cache", .rows("R-41"))
     func cookiesBehind() async throws {
         let server = MockExecutor { request in
             let header: Header = [
@@ -192,7 +194,7 @@ struct CachingTests {
         #expect(server.recordedCount == 2)
     }
 
-    @Test("caches in one store share responses only if they have the same partition (R-41)")
+    @Test("caches in one store share responses only if they have the same partition", .rows("R-41"))
     func partitions() async throws {
         let (store, header) = (Caching.MemoryStore(), Header.caching("max-age=100"))
         let first = CacheUnderTest(in: store, header: header)

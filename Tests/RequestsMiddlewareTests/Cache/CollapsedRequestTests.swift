@@ -98,7 +98,7 @@ struct CollapsedRequestTests {
         #expect(cache.contacts == 20)
     }
 
-    @Test("requests of different users at the same time are sent for each (R-41)")
+    @Test("requests of different users at the same time are sent for each", .rows("R-41"))
     func users() async throws {
         let server = SlowServer()
         let cache = cache(server, .caching("max-age=100"))

@@ -26,7 +26,7 @@ struct DiskStoreTests {
         return attributes?[.posixPermissions] as? Int ?? 0
     }
 
-    @Test("a response survives a restart, in files that only the owner can read and without the URL (R-74)")
+    @Test("a response survives a restart, in files that only the owner can read and without the URL", .rows("R-74"))
     func restart() async throws {
         let secret = "planted-secret"
         let request: Header = [.authorization("Bearer \(secret)")]

@@ -116,7 +116,7 @@ struct HostileFolderTests {
         #expect(store.lastProblem?.contains("key.lock") == true)
     }
 
-    @Test("an entry copied from another folder, or moved from another request, is removed and not used (R-41)")
+    @Test("an entry copied from another folder, or moved from another request, is removed and not used", .rows("R-41"))
     func copies() async throws {
         let (own, other) = (path, folder.path(of: "other"))
         let cache = cache(Caching.DiskStore(folder: own))
@@ -146,7 +146,7 @@ struct HostileFolderTests {
     }
 
     @Test(
-        "an entry and a key that belong to another user are removed and not used (R-74)",
+        "an entry and a key that belong to another user are removed and not used", .rows("R-74"),
         .enabled(if: geteuid() == 0, "only the superuser can change the owner of a file"))
     func owners() async throws {
         let cache = cache(Caching.DiskStore(folder: path))

@@ -1,5 +1,6 @@
 import RequestsMiddleware
 import TestCorpora
+import TestSupport
 import Testing
 
 /// The cases of other projects, and their unit tables.
@@ -62,7 +63,7 @@ private struct CookieCases: Decodable, Sendable {
 struct CookieCorpusTests {
     private static let corpus = Corpora.load("cookies.json", as: CookieCases.self)
 
-    @Test("the cookies of each request are those of RFC 6265bis, in their order (R-39)")
+    @Test("the cookies of each request are those of RFC 6265bis, in their order", .rows("R-39"))
     func cases() throws {
         let corpus = try #require(Self.corpus)
         var jar = CookieJar()
@@ -113,7 +114,7 @@ struct CookieCorpusTests {
         return expected
     }
 
-    @Test("a domain is accepted, stored or rejected with each source of public suffixes (R-39)")
+    @Test("a domain is accepted, stored or rejected with each source of public suffixes", .rows("R-39"))
     func domains() throws {
         let rows = try #require(Self.corpus).domainAttribute
         let sources: [(String, CookieJar.PublicSuffixes)] = [
@@ -140,7 +141,7 @@ struct CookieCorpusTests {
         }
     }
 
-    @Test("the path of a cookie that names none is that of its request up to the last slash (R-39)")
+    @Test("the path of a cookie that names none is that of its request up to the last slash", .rows("R-39"))
     func paths() throws {
         for row in try #require(Self.corpus).defaultPath where row.requestPath.hasPrefix("/") {
             // The paths are taken as they are: a target removes dot segments.
@@ -148,7 +149,7 @@ struct CookieCorpusTests {
         }
     }
 
-    @Test("a date is read in each of its forms, or ignored (R-39)")
+    @Test("a date is read in each of its forms, or ignored", .rows("R-39"))
     func dates() throws {
         let corpus = try #require(Self.corpus)
         let now = Date(timeIntervalSince1970: -11_000_000_000)

@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Cookies of calls", .serialized, .timeLimit(.minutes(10)))
@@ -31,7 +32,8 @@ struct CookieHandlingTests {
     }
 
     @Test(
-        "a cookie that a redirect sets is stored, and sent to its target if it belongs there (HT-27, HT-28, R-39)",
+        "a cookie that a redirect sets is stored, and sent to its target if it belongs there",
+        .rows("HT-27", "HT-28", "R-39"),
         arguments: Transport.allCases)
     func redirects(transport: Transport) async throws {
         let server = Self.server()
@@ -47,7 +49,7 @@ struct CookieHandlingTests {
         #expect(store.cookies.map(\.name) == ["hop", "other", "id"])
     }
 
-    @Test("an error does not print the cookies that its response repeats (R-74)")
+    @Test("an error does not print the cookies that its response repeats", .rows("R-74"))
     func repeatedCookies() async throws {
         let server = MockExecutor { .status(404, "cookies: \($0.header[.cookie] ?? "")") }
         let store = Self.store()
@@ -64,7 +66,7 @@ struct CookieHandlingTests {
         #expect(error.map { !String(reflecting: $0).contains("planted") } == true)
     }
 
-    @Test("each host receives its own cookies, also after the call has left its origin (HT-27, R-27, R-39)")
+    @Test("each host receives its own cookies, also after the call has left its origin", .rows("HT-27", "R-27", "R-39"))
     func origins() async throws {
         let server = MockExecutor { request in
             switch request.target.host {
@@ -100,7 +102,8 @@ struct CookieHandlingTests {
     }
 
     @Test(
-        "cookies of the request are first and replace stored ones of their name; without any there is no field (T-85)",
+        "cookies of the request are first and replace stored ones of their name; without any there is no field",
+        .rows("T-85"),
         arguments: [
             (nil, "n=v", "n=v"), ("t=a==", "n=v", "t=a==; n=v"), ("t=a==;", "n=v", "t=a==; n=v"),
             (" ; t=1 ;; u", "n=v", "t=1; u; n=v"), ("n=own", "n=v", "n=own"), ("N=own", "n=v", "N=own; n=v"),
@@ -122,7 +125,7 @@ struct CookieHandlingTests {
         #expect(mock.recordedRequests.allSatisfy { $0.header.values(of: .cookie).count <= 1 })
     }
 
-    @Test("the field has at most 8,190 bytes unless the cookies of the request are longer (R-40)")
+    @Test("the field has at most 8,190 bytes unless the cookies of the request are longer", .rows("R-40"))
     func sizes() async throws {
         let mock = MockExecutor { _ in .ok("") }
         let store = Self.store()
@@ -144,7 +147,7 @@ struct CookieHandlingTests {
         }
     }
 
-    @Test("a request can do without cookies, or have a jar of its own (HT-27, HT-28)")
+    @Test("a request can do without cookies, or have a jar of its own", .rows("HT-27", "HT-28"))
     func choices() async throws {
         let server = Self.server()
         let (store, own) = (Self.store(), Self.store())
@@ -177,7 +180,7 @@ struct CookieHandlingTests {
         }
     }
 
-    @Test("an app can provide cookies and store them itself, or one of both (HT-27, HT-28)")
+    @Test("an app can provide cookies and store them itself, or one of both", .rows("HT-27", "HT-28"))
     func protocols() async throws {
         let server = Self.server()
         let own = OwnCookies()
@@ -192,7 +195,7 @@ struct CookieHandlingTests {
         #expect(server.recordedRequests.map { $0.header[.cookie] } == ["n=v", "n=v", "n=v", nil])
     }
 
-    @Test("the cookies of a response whose body fails are stored too (HT-28)")
+    @Test("the cookies of a response whose body fails are stored too", .rows("HT-28"))
     func failures() async throws {
         let mock = MockExecutor { request in
             let head = ResponseHead(
@@ -207,7 +210,7 @@ struct CookieHandlingTests {
         #expect(store.cookies.map(\.name) == ["a"])
     }
 
-    @Test("the cookies of a response below 500 and of a retried one are stored, and a retry sends them (HT-28)")
+    @Test("the cookies of a response below 500 and of a retried one are stored, and a retry sends them", .rows("HT-28"))
     func retries() async throws {
         let count = Lock(0)
         let mock = MockExecutor { _ in
@@ -225,7 +228,7 @@ struct CookieHandlingTests {
         #expect(mock.recordedRequests.map { $0.header[.cookie] } == [nil, "n=1"])
     }
 
-    @Test("no description of a request or an error shows a cookie (HT-27)")
+    @Test("no description of a request or an error shows a cookie", .rows("HT-27"))
     func redaction() async throws {
         let store = Self.store()
         store.withJar { jar in

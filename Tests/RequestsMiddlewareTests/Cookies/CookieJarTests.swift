@@ -21,7 +21,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "a cookie is sent to the hosts, paths and schemes that it belongs to, and to no others (R-39)",
+        "a cookie is sent to the hosts, paths and schemes that it belongs to, and to no others", .rows("R-39"),
         arguments: [
             ("a=1", "https://example.com/x/y", "https://example.com/x/z", true),
             ("a=1", "https://example.com/x/y", "https://www.example.com/x/z", false),
@@ -64,7 +64,7 @@ struct CookieJarTests {
         #expect(try sent(&jar, to: to) == (isSent ? "a=1" : ""))
     }
 
-    @Test("longer paths come first, then older cookies, and a changed cookie keeps its place (R-39)")
+    @Test("longer paths come first, then older cookies, and a changed cookie keeps its place", .rows("R-39"))
     func order() throws {
         var jar = CookieJar()
         let url = "https://example.com/a/b/c"
@@ -77,7 +77,7 @@ struct CookieJarTests {
         #expect(jar.cookies.map(\.name) == ["1", "2", "3", "4"])
     }
 
-    @Test("name, domain, path and whether it is for the host only identify a cookie (R-39)")
+    @Test("name, domain, path and whether it is for the host only identify a cookie", .rows("R-39"))
     func identity() throws {
         var jar = try jar(
             "a=1", "a=2; Domain=www.example.com", "a=3; Path=/x", "A=4", "a=5", from: "https://www.example.com/")
@@ -85,7 +85,8 @@ struct CookieJarTests {
     }
 
     @Test(
-        "a lifetime ends at the date of Max-Age, else of Expires, else with the session; 400 days at most (R-39)",
+        "a lifetime ends at the date of Max-Age, else of Expires, else with the session; 400 days at most",
+        .rows("R-39"),
         arguments: [
             ("a=1", nil), ("a=1; Max-Age=60", 60.0), ("a=1; max-age=60; Max-Age=90", 90),
             ("a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", 60), ("a=1; Max-Age=+60", nil),
@@ -105,7 +106,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "a cookie whose date has passed removes the stored one (R-39)",
+        "a cookie whose date has passed removes the stored one", .rows("R-39"),
         arguments: [
             "a=; Max-Age=0", "a=; Max-Age=-1", "a=; Max-Age=-99999999999999999999",
             "a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a=x; Expires=Mon, 01-Jan-1601 00:00:00 GMT",
@@ -116,7 +117,7 @@ struct CookieJarTests {
         #expect(try sent(&jar, to: "https://example.com/") == "b=2")
     }
 
-    @Test("an expired cookie is no longer sent, from its date on (R-39)")
+    @Test("an expired cookie is no longer sent, from its date on", .rows("R-39"))
     func expiry() throws {
         var jar = try jar("a=1; Max-Age=60", "b=1", from: "https://example.com/")
         #expect(try sent(&jar, to: "https://example.com/", after: 59.9) == "a=1; b=1")
@@ -127,7 +128,7 @@ struct CookieJarTests {
         #expect(jar.count == 0)
     }
 
-    @Test("no other connection replaces or shadows a secure cookie (R-39)")
+    @Test("no other connection replaces or shadows a secure cookie", .rows("R-39"))
     func secureCookies() throws {
         let cases: [(secure: String, from: String, value: String, host: String, isStored: Bool)] = [
             ("a=1; Secure", "https://example.com/", "a=2", "http://example.com/", false),
@@ -151,7 +152,7 @@ struct CookieJarTests {
         #expect(isStored)
     }
 
-    @Test("a cookie without a name does not pass for a secure one (R-39)")
+    @Test("a cookie without a name does not pass for a secure one", .rows("R-39"))
     func namelessCookies() throws {
         let (secure, open) = (try target("https://example.com/"), try target("http://example.com/"))
         // The value, and whether it is stored beside the secure cookie.
@@ -178,7 +179,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "a name with a prefix has the attributes that it promises, in any case (R-39)",
+        "a name with a prefix has the attributes that it promises, in any case", .rows("R-39"),
         arguments: [
             ("__Secure-a=1; Secure", true), ("__Secure-a=1", false), ("__SECURE-a=1", false),
             ("__Host-a=1; Secure; Path=/", true), ("__host-a=1; Secure", false), ("__Host-a=1; Path=/", false),
@@ -241,7 +242,7 @@ struct CookieJarTests {
         #expect(jar.cookies.first { $0.name == "b" }?.created == now + 150)
     }
 
-    @Test("the attribute SameSite is kept, and has no effect (R-39)")
+    @Test("the attribute SameSite is kept, and has no effect", .rows("R-39"))
     func sameSite() throws {
         for (text, value) in [
             ("Strict", CookieJar.SameSite.strict), ("lax", .lax), ("NONE", .unrestricted), ("other", nil), ("", nil),
@@ -251,7 +252,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("the list of public suffixes has names, wildcards, exceptions and names outside ASCII (R-39)")
+    @Test("the list of public suffixes has names, wildcards, exceptions and names outside ASCII", .rows("R-39"))
     func suffixes() {
         let suffixes = CookieJar.PublicSuffixes(
             list: """
@@ -272,7 +273,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("without a list, too many domains are public suffixes rather than too few (R-39)")
+    @Test("without a list, too many domains are public suffixes rather than too few", .rows("R-39"))
     func conservativeSuffixes() {
         for (domain, isSuffix) in [
             ("com", true), ("", true), ("example.com", false), ("co.uk", true), ("com.au", true), ("gouv.fr", true),
@@ -283,7 +284,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "the list of the system is that of libpsl, which knows more than the rule without a list (R-39)",
+        "the list of the system is that of libpsl, which knows more than the rule without a list", .rows("R-39"),
         .enabled(if: CookieJar.PublicSuffixes.system.contains("github.io"), "libpsl is not installed"))
     func systemSuffixes() {
         // The rule without a list would answer both differently.
@@ -294,7 +295,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("imported cookies pass the same rules (R-39, R-40)")
+    @Test("imported cookies pass the same rules", .rows("R-39", "R-40"))
     func importing() throws {
         func cookie(_ name: String, _ value: String, _ domain: String, _ path: String = "/", _ isHostOnly: Bool = true)
             -> CookieJar.StoredCookie?
@@ -332,7 +333,7 @@ struct CookieJarTests {
         #expect(texts.allSatisfy { !$0.contains("planted") } && texts[1].contains("name"))
     }
 
-    @Test("a description of a cookie has no characters that control a terminal or the order of text (R-40)")
+    @Test("a description of a cookie has no characters that control a terminal or the order of text", .rows("R-40"))
     func controls() throws {
         let path = "/a\u{9B}31m\u{202E}\u{301}"
         let cookie = try #require(

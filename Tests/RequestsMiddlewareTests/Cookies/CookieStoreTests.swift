@@ -22,7 +22,9 @@ struct CookieStoreTests {
             target: try TargetURI("https://\(host)/"))
     }
 
-    @Test("a file keeps the cookies with a date, with all their parts, and not those of the session (R-39, R-74)")
+    @Test(
+        "a file keeps the cookies with a date, with all their parts, and not those of the session",
+        .rows("R-39", "R-74"))
     func contents() async throws {
         let store = try store()
         store.store(
@@ -61,7 +63,7 @@ struct CookieStoreTests {
         #expect(clock.store.withLock { $0 == nil })
     }
 
-    @Test("the dates of cookies are the same after a save, and a save without a change does not write (R-39)")
+    @Test("the dates of cookies are the same after a save, and a save without a change does not write", .rows("R-39"))
     func dates() async throws {
         // Dates count from 2001, and those of the file from 1970: one of two of these loses its last bit.
         let dates = (0..<200).map {
@@ -98,7 +100,7 @@ struct CookieStoreTests {
         return UInt64(status.st_ino)
     }
 
-    @Test("changes are saved without a call, and a removed cookie is removed from the file (R-39)")
+    @Test("changes are saved without a call, and a removed cookie is removed from the file", .rows("R-39"))
     func saving() async throws {
         let store = try store()
         store.store(try Self.head(["a=1; Max-Age=60", "b=1; Max-Age=60"]))
@@ -112,7 +114,7 @@ struct CookieStoreTests {
         #expect(try self.store().cookies.isEmpty)
     }
 
-    @Test("two stores of one file take over the changes of each other (R-39)")
+    @Test("two stores of one file take over the changes of each other", .rows("R-39"))
     func sharing() async throws {
         let (one, two) = (try store(), try store())
         one.store(try Self.head(["a=1; Max-Age=60", "b=1; Max-Age=60"]))
@@ -127,7 +129,7 @@ struct CookieStoreTests {
         }
     }
 
-    @Test("expired cookies of a file are not used, and lifetimes are limited (R-39, R-40)")
+    @Test("expired cookies of a file are not used, and lifetimes are limited", .rows("R-39", "R-40"))
     func expiry() async throws {
         let store = try store()
         store.store(try Self.head(["a=1; Max-Age=60", "b=1; Max-Age=120"]))
@@ -139,7 +141,7 @@ struct CookieStoreTests {
     }
 
     @Test(
-        "a file that is not a store, of another version, or open to others is an error and is kept (R-39)",
+        "a file that is not a store, of another version, or open to others is an error and is kept", .rows("R-39"),
         arguments: [
             ("", 0o600, "it is not a cookie store"), ("{\"version\":", 0o600, "it is not a cookie store"),
             ("[]", 0o600, "it is not a cookie store"), ("{\"version\":2,\"x\":1}", 0o600, "unknown version 2"),
@@ -160,7 +162,9 @@ struct CookieStoreTests {
         #expect(try Data(contentsOf: URL(filePath: path)) == Data(text.utf8))
     }
 
-    @Test("a failed save is reported, keeps the cookies in memory, and is tried again with the next change (R-39)")
+    @Test(
+        "a failed save is reported, keeps the cookies in memory, and is tried again with the next change", .rows("R-39")
+    )
     func failures() async throws {
         let reports = Lock<[String]>([])
         let inner = folder.path(of: "inner")
@@ -185,7 +189,7 @@ struct CookieStoreTests {
         }
     }
 
-    @Test("cookies that need a larger file than can be read are not written (R-39)")
+    @Test("cookies that need a larger file than can be read are not written", .rows("R-39"))
     func fileLimit() throws {
         let head = try Self.head(["a=\(String(repeating: "v", count: 300)); Max-Age=60"])
         var jar = CookieJar()
@@ -199,7 +203,7 @@ struct CookieStoreTests {
         #expect(try larger.read() == cookies)
     }
 
-    @Test("a change during a save that fails is saved without another change (R-39)")
+    @Test("a change during a save that fails is saved without another change", .rows("R-39"))
     func changeDuringFailure() async throws {
         let inner = folder.path(of: "later")
         #expect(mkdir(inner, 0o700) == 0)
@@ -220,7 +224,7 @@ struct CookieStoreTests {
             try CookieStore(path: inner + "/cookies", now: { Self.now }).cookies.map(\.name).sorted() == ["a", "b"])
     }
 
-    @Test("many tasks read and write one store at the same time (R-39)", .tags(.concurrent))
+    @Test("many tasks read and write one store at the same time", .rows("R-39"), .tags(.concurrent))
     func tasks() async throws {
         let store = try store()
         try await withThrowingTaskGroup { group in
@@ -258,7 +262,7 @@ struct CookieStoreTests {
     }
 
     #if os(Linux)
-    @Test("two processes save cookies in one file at the same time, and none is lost (R-39)")
+    @Test("two processes save cookies in one file at the same time, and none is lost", .rows("R-39"))
     func processes() async throws {
         let path = path
         @Sendable func save(_ prefix: String, _ count: Int) -> Bool {
@@ -283,7 +287,7 @@ struct CookieStoreTests {
     }
 
     @Test(
-        "a save to a full disk fails and leaves the former file (R-39)",
+        "a save to a full disk fails and leaves the former file", .rows("R-39"),
         .enabled(if: SmallDisk.isPermitted, "the system permits no mounts"))
     func fullDisk() throws {
         let small = try Self.head(["a=\(String(repeating: "v", count: 3_000)); Max-Age=60"])
@@ -305,7 +309,7 @@ struct CookieStoreTests {
         #expect(isWhole, "status \(children.lastStatus)")
     }
 
-    @Test("a process that is killed while it writes leaves cookies that open, each time (R-39, R-74)")
+    @Test("a process that is killed while it writes leaves cookies that open, each time", .rows("R-39", "R-74"))
     func killedWriter() async throws {
         try store().saveNow()
         @Sendable func cookie(_ number: Int) -> [String] {

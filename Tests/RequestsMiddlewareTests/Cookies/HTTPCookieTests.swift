@@ -1,5 +1,6 @@
 import RequestsFoundation
 import RequestsMiddleware
+import TestSupport
 import Testing
 
 @Suite("Stored cookies and HTTPCookie")
@@ -7,7 +8,7 @@ struct HTTPCookieTests {
     private let now = Date(timeIntervalSince1970: 2_000_000_000)
 
     @Test(
-        "a stored cookie converts to HTTPCookie and back (L13)",
+        "a stored cookie converts to HTTPCookie and back", .rows("L13"),
         arguments: [
             "a=b=c", "a=b; Domain=example.com; Path=/x; Secure; HttpOnly", "a=b; Max-Age=60",
         ])
@@ -23,7 +24,7 @@ struct HTTPCookieTests {
         #expect(copy.cookies == jar.cookies)
     }
 
-    @Test("a cookie for a domain that is not a host converts to no head (L13)")
+    @Test("a cookie for a domain that is not a host converts to no head", .rows("L13"))
     func invalid() throws {
         let properties: [HTTPCookiePropertyKey: Any] = [.name: "a", .value: "b", .domain: "a b", .path: "/"]
         guard let cookie = HTTPCookie(properties: properties) else { return }

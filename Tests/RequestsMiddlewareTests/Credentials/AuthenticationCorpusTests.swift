@@ -3,6 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
 import TestCorpora
+import TestSupport
 import Testing
 
 // The cases are not in the repository. Without the folder, this suite is skipped.
@@ -54,7 +55,7 @@ struct AuthenticationCorpusTests {
 
     static let cases = Corpora.load("auth.json", as: Cases.self)
 
-    @Test("Digest credentials are those of the RFCs and of curl (R-37)", arguments: cases?.digest ?? [])
+    @Test("Digest credentials are those of the RFCs and of curl", .rows("R-37"), arguments: cases?.digest ?? [])
     func digest(item: DigestCase) throws {
         var parameters: FieldParameters = ["realm": item.realm, "nonce": item.nonce]
         let header = item.sourceHeader
@@ -98,7 +99,7 @@ struct AuthenticationCorpusTests {
         return served.recordedRequests.first?.header[.authorization]
     }
 
-    @Test("Basic credentials and bearer tokens are sent or refused as the RFCs require (PM-93, R-37)")
+    @Test("Basic credentials and bearer tokens are sent or refused as the RFCs require", .rows("PM-93", "R-37"))
     func fixed() async throws {
         for item in try #require(Self.cases).basic {
             let value = try await sent(with: .basicAuth(username: item.user, password: item.password))

@@ -21,7 +21,7 @@ struct AuthenticationTests {
     ]
 
     @Test(
-        "401 and 403 are handled once each, and a 401 after a handled 403 is final (T-51, PM-91, D-7)",
+        "401 and 403 are handled once each, and a 401 after a handled 403 is final", .rows("T-51", "PM-91", "D-7"),
         arguments: sequences, Transport.allCases)
     func follows(row: ([Int], Bool, Int, Int), transport: Transport) async throws {
         let (statuses, handles, final, count) = row
@@ -39,7 +39,9 @@ struct AuthenticationTests {
         #expect(served.recordedCount == count)
     }
 
-    @Test("a closure, fixed credentials and an authenticator sign in the same request, and the closure's stay (C19)")
+    @Test(
+        "a closure, fixed credentials and an authenticator sign in the same request, and the closure's stay",
+        .rows("C19"))
     func providers() async throws {
         let served = scripted([200])
         let client = Client(AnonymousRequestProvider("http://e.com"), executor: served)
@@ -61,7 +63,7 @@ struct AuthenticationTests {
             served.sentAuthorizations == [basic, "Own", "Bearer planted", "Own", "Bearer planted-refreshable", "Own"])
     }
 
-    @Test("each request after a handled rejection has new credentials, a retry has the same ones (PM-90)")
+    @Test("each request after a handled rejection has new credentials, a retry has the same ones", .rows("PM-90"))
     func tokens() async throws {
         let served = scripted([401, 503, 403, 200])
         let marks = Lock<[Bool]>([])
@@ -93,7 +95,9 @@ struct AuthenticationTests {
         ("http://e.com/api", "http://e.com/api/a%2Fb..%2F...;.c/x", true),
     ]
 
-    @Test("credentials are sent only at or below the base URL of the environment (PM-6, R-36)", arguments: scopes)
+    @Test(
+        "credentials are sent only at or below the base URL of the environment", .rows("PM-6", "R-36"),
+        arguments: scopes)
     func scope(base: String, url: String, isSent: Bool) async throws {
         let served = scripted([200])
         let executor = try served.authenticating(with: NumberedTokens(), within: Self.environment(base))
@@ -102,7 +106,7 @@ struct AuthenticationTests {
     }
 
     @Test(
-        "a path that leaves the base URL by dot segments is not below it (PM-6)",
+        "a path that leaves the base URL by dot segments is not below it", .rows("PM-6"),
         arguments: ["/%2e%2e/x", "/a/%2E./%2e./x"])
     func dotSegments(text: String) async throws {
         let served = scripted([200])
@@ -115,7 +119,7 @@ struct AuthenticationTests {
         #expect(error == nil && served.sentAuthorizations == [nil])
     }
 
-    @Test("a request with its own credentials keeps them, and its rejection is not handled (PM-6)")
+    @Test("a request with its own credentials keeps them, and its rejection is not handled", .rows("PM-6"))
     func ownCredentials() async throws {
         let served = scripted([401, 200])
         let client = Client(AnonymousRequestProvider("http://e.com"), executor: served).authenticating(
@@ -133,7 +137,7 @@ struct AuthenticationTests {
         #expect(other.recordedRequests.map { $0.header["X-Key"] } == ["mine"])
     }
 
-    @Test("an API key and a token are sent together, whatever their order (PM-90)", arguments: [false, true])
+    @Test("an API key and a token are sent together, whatever their order", .rows("PM-90"), arguments: [false, true])
     func twoAuthenticators(isKeyOuter: Bool) async throws {
         let served = scripted([401, 200])
         let client = Client(AnonymousRequestProvider("http://e.com"), executor: served)
@@ -148,7 +152,8 @@ struct AuthenticationTests {
     }
 
     @Test(
-        "the target of each redirect decides, and a call that left its origin has no credentials (R-27, R-28, R-36)")
+        "the target of each redirect decides, and a call that left its origin has no credentials",
+        .rows("R-27", "R-28", "R-36"))
     func redirects() async throws {
         let served = MockExecutor { request in
             switch request.target.absoluteString {
@@ -171,7 +176,7 @@ struct AuthenticationTests {
         #expect(tokens.made == 3)
     }
 
-    @Test("fields of any name stay with their origin (R-27)")
+    @Test("fields of any name stay with their origin", .rows("R-27"))
     func otherFields() async throws {
         let served = MockExecutor { request in
             request.target.host == "e.com" ? .redirect(to: "http://f.com/") : .ok()
@@ -197,7 +202,7 @@ struct AuthenticationTests {
         #expect(served.recordedRequests.first?.header == [Field(name: "X-Key", value: "k")])
     }
 
-    @Test("a body that can be sent once is refused clearly, and nothing is sent a second time (R-33)")
+    @Test("a body that can be sent once is refused clearly, and nothing is sent a second time", .rows("R-33"))
     func oneShot() async throws {
         struct OneChunk: RequestBody.Source {
             var chunk: Data? = Data("x".utf8)
@@ -211,7 +216,7 @@ struct AuthenticationTests {
         #expect(error?.reason == .bodyNotReplayable && error?.status == 401 && served.recordedCount == 1)
     }
 
-    @Test("a server that always rejects ends the call after the stated number of requests (R-37)")
+    @Test("a server that always rejects ends the call after the stated number of requests", .rows("R-37"))
     func bound() async throws {
         final class Challenged: Authenticator {
             func credentials(for: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Void) {
@@ -229,7 +234,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("random sequences of statuses stay within the stated bound (PM-91)")
+    @Test("random sequences of statuses stay within the stated bound", .rows("PM-91"))
     func randomSequences() async throws {
         let environment = try Self.environment("http://e.com")
         let request = try PreparedRequest(target: TargetURI("http://e.com/"))
@@ -247,7 +252,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("suppression spans suspensions and child tasks, and concerns one authenticator only (PM-14)")
+    @Test("suppression spans suspensions and child tasks, and concerns one authenticator only", .rows("PM-14"))
     func suppression() async throws {
         let served = scripted([401, 200])
         let (tokens, other) = (NumberedTokens(), NumberedTokens())
@@ -274,7 +279,7 @@ struct AuthenticationTests {
         #expect(error?.reason == .cancelled)
     }
 
-    @Test("suppression concerns blocking calls too (PM-14)")
+    @Test("suppression concerns blocking calls too", .rows("PM-14"))
     func blockingSuppression() throws {
         let served = scripted([200])
         let key = FixedCredentials.bearerToken("planted")
@@ -286,7 +291,8 @@ struct AuthenticationTests {
         #expect(served.sentAuthorizations == [nil, "Bearer planted"])
     }
 
-    @Test("suppression concerns calls with a completion handler that begin within it, whenever they end (PM-14)")
+    @Test(
+        "suppression concerns calls with a completion handler that begin within it, whenever they end", .rows("PM-14"))
     func completionSuppression() async throws {
         let released = RefreshGate()
         let served = MockExecutor { _ in
@@ -309,7 +315,7 @@ struct AuthenticationTests {
         #expect(served.sentAuthorizations == [nil, "Bearer planted-1"])
     }
 
-    @Test("blocking calls have the same rules (T-51)", arguments: sequences)
+    @Test("blocking calls have the same rules", .rows("T-51"), arguments: sequences)
     func blocking(row: ([Int], Bool, Int, Int)) throws {
         let (statuses, handles, final, count) = row
         let served = scripted(statuses)

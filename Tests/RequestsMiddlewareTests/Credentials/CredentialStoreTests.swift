@@ -17,7 +17,7 @@ struct CredentialStoreTests {
             scope: String(repeating: "s", count: number % 7 * 1_000))
     }
 
-    @Test("a store keeps, replaces and removes its credential, in memory and in a file (AF-65)")
+    @Test("a store keeps, replaces and removes its credential, in memory and in a file", .rows("AF-65"))
     func contents() async throws {
         for store in [OAuthCredential.MemoryStore(), self.store] as [any CredentialStore<OAuthCredential>] {
             #expect(try await store.load() == nil)
@@ -30,7 +30,7 @@ struct CredentialStoreTests {
         }
     }
 
-    @Test("a credential with any expiry is equal to the stored one (AF-65)")
+    @Test("a credential with any expiry is equal to the stored one", .rows("AF-65"))
     func expiries() async throws {
         for number in 0..<64 {
             // Dates count from 2001 and a file from 1970, so the last bit of half of these is lost.
@@ -45,7 +45,9 @@ struct CredentialStoreTests {
         #expect(Set(credentials + [OAuthCredential(accessToken: "a")]).count == 4)
     }
 
-    @Test("the file is readable by its owner only, has a version, and is the only one beside its lock (AF-65, R-74)")
+    @Test(
+        "the file is readable by its owner only, has a version, and is the only one beside its lock",
+        .rows("AF-65", "R-74"))
     func file() async throws {
         for number in 1...3 { _ = try await store.update { _ in credential(number) } }
         var status = stat()
@@ -58,7 +60,7 @@ struct CredentialStoreTests {
     }
 
     @Test(
-        "a file that is not a store, of another version, or open to others is an error and is kept (AF-65)",
+        "a file that is not a store, of another version, or open to others is an error and is kept", .rows("AF-65"),
         arguments: [
             ("", 0o600, "it is not a credential store"), ("{\"version\":", 0o600, "it is not a credential store"),
             ("{\"credential\": 1}", 0o600, "it is not a credential store"),
@@ -81,7 +83,7 @@ struct CredentialStoreTests {
         #expect(try Data(contentsOf: URL(filePath: store.path)) == Data(text.utf8))
     }
 
-    @Test("a folder, a device, a missing folder and a file that is too large are errors (AF-65)")
+    @Test("a folder, a device, a missing folder and a file that is too large are errors", .rows("AF-65"))
     func unusablePaths() async throws {
         func expectFailure(_ path: String) async {
             let store = OAuthCredential.FileStore(path: path)
@@ -101,7 +103,7 @@ struct CredentialStoreTests {
         #expect(!folder.names.contains { $0.hasSuffix(".part") || $0 == ".lock" })
     }
 
-    @Test("changes from many tasks are made one after the other, and none is lost (AF-65)")
+    @Test("changes from many tasks are made one after the other, and none is lost", .rows("AF-65"))
     func tasks() async throws {
         let stores = (0..<4).map { _ in store }
         try await withThrowingTaskGroup { group in
@@ -117,7 +119,7 @@ struct CredentialStoreTests {
         #expect(try await store.load()?.accessToken == "40")
     }
 
-    @Test("a change that waits for the lock of another process fails when it is cancelled (AF-65)")
+    @Test("a change that waits for the lock of another process fails when it is cancelled", .rows("AF-65"))
     func waiting() async throws {
         let held = try #require(try PartialFile.open(store.path + ".lock", creating: true))
         let task = Task { [store] in await #expect(throws: CredentialError.self) { try await store.update { _ in nil } }
@@ -134,7 +136,7 @@ struct CredentialStoreTests {
     }
 
     #if os(Linux)
-    @Test("two processes change a file at the same time, and no change is lost (AF-65)")
+    @Test("two processes change a file at the same time, and no change is lost", .rows("AF-65"))
     func processes() async throws {
         let count = 100
         let store = store
@@ -169,7 +171,7 @@ struct CredentialStoreTests {
         #expect(total >= count + changes && (children.hangs > 0 || total == count + changes))
     }
 
-    @Test("a process that is killed while it writes leaves the old or the new credential (AF-65, R-74)")
+    @Test("a process that is killed while it writes leaves the old or the new credential", .rows("AF-65", "R-74"))
     func kills() async throws {
         _ = try await store.update { _ in credential(0) }
         var numbers: Set<Int> = []

@@ -19,7 +19,9 @@ struct DigestProofTests {
         await failure { () async throws(RequestError) in try await client.perform { $0.get(.text, from: "/a") } }
     }
 
-    @Test("the right response digest is accepted, with upper-case digits too, for each request of a session (R-37)")
+    @Test(
+        "the right response digest is accepted, with upper-case digits too, for each request of a session",
+        .rows("R-37"))
     func right() async {
         for change in [{ @Sendable in $0 }, { @Sendable in $0.uppercased() }] as [@Sendable (String) -> String] {
             let server = DigestServer()
@@ -30,7 +32,7 @@ struct DigestProofTests {
         }
     }
 
-    @Test("a wrong response digest ends the call with a typed error that has the response (R-37, R-74)")
+    @Test("a wrong response digest ends the call with a typed error that has the response", .rows("R-37", "R-74"))
     func wrong() async throws {
         for change in [
             { @Sendable _ in "" }, { @Sendable _ in "planted" }, { @Sendable in String($0.dropLast()) },
@@ -49,7 +51,7 @@ struct DigestProofTests {
         }
     }
 
-    @Test("blocking calls verify the response digest too (R-37)")
+    @Test("blocking calls verify the response digest too", .rows("R-37"))
     func blocking() async throws {
         let server = DigestServer()
         server.state.withLock { $0.prove = { $0 } }
@@ -69,7 +71,9 @@ struct DigestProofTests {
         #expect(error?.underlying is CredentialError)
     }
 
-    @Test("with auth-int the response digest covers the body: a wrong digest and a changed body end the call (R-37)")
+    @Test(
+        "with auth-int the response digest covers the body: a wrong digest and a changed body end the call",
+        .rows("R-37"))
     func integrity() async {
         for (change, body, isAccepted) in [
             ({ @Sendable in $0 }, "in", true), ({ @Sendable _ in "unknown" }, "in", false),

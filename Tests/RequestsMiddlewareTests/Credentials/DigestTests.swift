@@ -33,7 +33,7 @@ struct DigestTests {
         (.md5, ["algorithm": "md5-SESS", "qop": "x, auth"]), (.sha256, ["algorithm": "SHA-256-sess"]),
     ]
 
-    @Test("a challenge is met, and later requests have credentials at once (R-37)", arguments: challenges)
+    @Test("a challenge is met, and later requests have credentials at once", .rows("R-37"), arguments: challenges)
     func meets(hash: HashAlgorithm, parameters: FieldParameters) async throws {
         let server = DigestServer(hash: hash, parameters)
         let client = client(server.executor, allowing: .md5)
@@ -56,7 +56,7 @@ struct DigestTests {
         server.state.withLock { #expect($0.accepted == 3 && $0.challenges == 1) }
     }
 
-    @Test("wrong credentials end after the challenge and one attempt (R-37)")
+    @Test("wrong credentials end after the challenge and one attempt", .rows("R-37"))
     func wrong() async {
         let server = DigestServer()
         let executor = server.executor
@@ -64,7 +64,7 @@ struct DigestTests {
         #expect(error?.status == 401 && executor.recordedCount == 2)
     }
 
-    @Test("a stale nonce is replaced without a failure, for every later request (R-37)")
+    @Test("a stale nonce is replaced without a failure, for every later request", .rows("R-37"))
     func stale() async {
         let server = DigestServer()
         server.state.withLock { $0.lifetime = 2 }
@@ -74,7 +74,7 @@ struct DigestTests {
         server.state.withLock { #expect($0.accepted == 7 && $0.challenges == 4) }
     }
 
-    @Test("a nonce that was accepted before is replaced even if the server does not call it stale (R-37)")
+    @Test("a nonce that was accepted before is replaced even if the server does not call it stale", .rows("R-37"))
     func forgottenNonce() async {
         let server = DigestServer()
         server.state.withLock {
@@ -86,7 +86,7 @@ struct DigestTests {
         server.state.withLock { #expect($0.accepted == 5 && $0.challenges == 3) }
     }
 
-    @Test("a challenge with a control character is not met (R-37)", arguments: ["realm", "nonce", "opaque"])
+    @Test("a challenge with a control character is not met", .rows("R-37"), arguments: ["realm", "nonce", "opaque"])
     func controls(name: String) throws {
         let authenticator = DigestAuthenticator(username: "u", password: "p")
         for value in ["a\r\nX: y", "a\u{0}", "a\u{7F}", "a\nb", "b"] {
@@ -98,7 +98,7 @@ struct DigestTests {
         }
     }
 
-    @Test("the next nonce of Authentication-Info is used without another challenge (R-37)")
+    @Test("the next nonce of Authentication-Info is used without another challenge", .rows("R-37"))
     func nextNonce() async {
         let server = DigestServer()
         server.state.withLock { $0.announcesNext = true }
@@ -107,7 +107,7 @@ struct DigestTests {
         server.state.withLock { #expect($0.accepted == 5 && $0.challenges == 1) }
     }
 
-    @Test("parallel requests share one nonce, each with its own count (R-37)")
+    @Test("parallel requests share one nonce, each with its own count", .rows("R-37"))
     func parallel() async {
         let server = DigestServer()
         let client = client(server.executor)
@@ -126,7 +126,9 @@ struct DigestTests {
         ("Digest realm=\"a\\\r\\\nb\", nonce=n, algorithm=SHA-256", 1), ("", 1), ("Negotiate", 1),
     ]
 
-    @Test("a server that never accepts ends the call after the stated number of requests (R-37)", arguments: endless)
+    @Test(
+        "a server that never accepts ends the call after the stated number of requests", .rows("R-37"),
+        arguments: endless)
     func ends(challenge: String, count: Int) async {
         let executor = MockExecutor { _ in
             .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: challenge))
@@ -135,7 +137,7 @@ struct DigestTests {
         #expect(error?.status == 401 && executor.recordedCount == count)
     }
 
-    @Test("of several challenges the strongest one is met, whatever their order (R-37)")
+    @Test("of several challenges the strongest one is met, whatever their order", .rows("R-37"))
     func strongest() async throws {
         func challenge(_ algorithm: String) -> String {
             "Digest realm=\"\(algorithm)\", nonce=n, qop=auth, algorithm=\(algorithm)"
@@ -228,7 +230,7 @@ struct DigestTests {
         if values[0].utf8.contains(0x09) { #expect(value?.contains("realm=\"a\tb\"") == true) }
     }
 
-    @Test("a challenge of another origin is not met with the credentials of the first one (R-36)")
+    @Test("a challenge of another origin is not met with the credentials of the first one", .rows("R-36"))
     func otherOrigin() async {
         let challenge = Field(name: .wwwAuthenticate, value: "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256")
         let executor = MockExecutor { request in
@@ -243,7 +245,7 @@ struct DigestTests {
         #expect(executor.sentAuthorizations.map { $0 != nil } == [false, true, false])
     }
 
-    @Test("without a library for hashes nothing is sent, and the error names the packages to install (S-52)")
+    @Test("without a library for hashes nothing is sent, and the error names the packages to install", .rows("S-52"))
     func missingLibrary() async {
         let executor = DigestServer().executor
         let library = SystemLibrary(
@@ -260,7 +262,7 @@ struct DigestTests {
         }
     }
 
-    @Test("hostile challenges are ignored or met (R-37, R-75)")
+    @Test("hostile challenges are ignored or met", .rows("R-37", "R-75"))
     func hostile() async throws {
         let authenticator = DigestAuthenticator(username: "u", password: "p")
         for (index, make) in Self.repeatedParts.enumerated() {
@@ -283,7 +285,8 @@ struct DigestTests {
         { String(repeating: "Digest realm=r, nonce=n, algorithm=SHA-256, ", count: $0) + "Basic realm=r" },
     ]
 
-    @Test("the time to meet a challenge grows linearly with its length (R-75)", arguments: repeatedParts.indices)
+    @Test(
+        "the time to meet a challenge grows linearly with its length", .rows("R-75"), arguments: repeatedParts.indices)
     func linear(index: Int) async throws {
         let authenticator = DigestAuthenticator(username: "u", password: "p")
         let ratio = try await Growth.ratio(size: 500) { size in
@@ -323,7 +326,7 @@ struct DigestTests {
         #expect(error?.reason == .bodyNotReplayable && executor.recordedCount == count)
     }
 
-    @Test("a request uses one session, even if another challenge is met while its body is read (R-37)")
+    @Test("a request uses one session, even if another challenge is met while its body is read", .rows("R-37"))
     func snapshot() async throws {
         let gate = RefreshGate()
         let isReplaced = Lock(false)

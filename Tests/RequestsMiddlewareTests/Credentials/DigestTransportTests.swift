@@ -7,7 +7,8 @@ import Testing
 @Suite("Digest over every executor", .timeLimit(.minutes(10)))
 struct DigestTransportTests {
     @Test(
-        "challenges are met over every executor, with bodies in memory and in files, and stale nonces are replaced (R-37)",
+        "challenges are met over every executor, with bodies in memory and in files, and stale nonces are replaced",
+        .rows("R-37"),
         arguments: Transport.allCases, [CallForm.awaited, .blocking])
     func meets(transport: Transport, form: CallForm) async throws {
         let folder = TemporaryDirectory()
@@ -33,7 +34,7 @@ struct DigestTransportTests {
     }
 
     @Test(
-        "a server that always challenges ends the call after three requests, over every executor (R-37)",
+        "a server that always challenges ends the call after three requests, over every executor", .rows("R-37"),
         arguments: Transport.allCases)
     func ends(transport: Transport) async throws {
         let count = Lock(0)

@@ -61,7 +61,8 @@ struct ExpiredRenewalTests {
     }
 
     @Test(
-        "a token that has expired when a refresh delivers it is a typed failure: it is not sent, there is no loop, and the next refresh receives it (PM-94, R-38, D-20)",
+        "a token that has expired when a refresh delivers it is a typed failure: it is not sent, there is no loop, and the next refresh receives it",
+        .rows("PM-94", "R-38", "D-20"),
         arguments: [0, -1, -1e9])
     func expired(lifetime: TimeInterval) async {
         let (authenticator, received) = authenticator(nil, lifetimes: [lifetime, lifetime, 60])
@@ -79,7 +80,8 @@ struct ExpiredRenewalTests {
     }
 
     @Test(
-        "a hundred rejections share one refresh that returns an expired token, also those that come later (R-38, D-20)")
+        "a hundred rejections share one refresh that returns an expired token, also those that come later",
+        .rows("R-38", "D-20"))
     func rejected() async {
         let (authenticator, received) = authenticator(Credential(number: 1, end: now + 60), lifetimes: [0])
         let late = RefreshGate()
@@ -110,7 +112,7 @@ struct ExpiredRenewalTests {
         #expect(executor.sentAuthorizations.allSatisfy { $0 == "Bearer planted-1" })
     }
 
-    @Test("signing in again replaces an expired token at once (PM-94)")
+    @Test("signing in again replaces an expired token at once", .rows("PM-94"))
     func replaced() async {
         let (authenticator, received) = authenticator(nil, lifetimes: [0])
         let executor = server.executor

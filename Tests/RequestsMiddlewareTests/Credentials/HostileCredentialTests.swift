@@ -10,7 +10,7 @@ struct HostileCredentialTests {
     private let api = AnonymousRequestProvider("http://e.com")
 
     @Test(
-        "challenges with open quotes, controls or nothing end the call with the 401 (R-37)",
+        "challenges with open quotes, controls or nothing end the call with the 401", .rows("R-37"),
         arguments: [
             "Digest realm=\"r, nonce=\"n", "Digest realm=\"", "Digest nonce=\"n\\", "Digest", "Digest ,,,=", "=", "\"",
             "Digest realm=\"a\\\u{D}\\\u{A}b\", nonce=n", "Digest realm=\"\u{0}\", nonce=n, algorithm=SHA-256",
@@ -31,7 +31,7 @@ struct HostileCredentialTests {
     }
 
     @Test(
-        "an Authentication-Info field of any form is ignored or a typed error (R-37)",
+        "an Authentication-Info field of any form is ignored or a typed error", .rows("R-37"),
         arguments: [
             "rspauth", "rspauth=", "rspauth=\"", "nextnonce=\"", "nextnonce=\"a\u{7F}b\"", "=,=,rspauth",
             String(repeating: "rspauth=a,", count: 10_000), String(repeating: "\"", count: 10_000),
@@ -62,7 +62,7 @@ struct HostileCredentialTests {
         }
     }
 
-    @Test("token responses that are deep, repeated or large are errors (AF-63)")
+    @Test("token responses that are deep, repeated or large are errors", .rows("AF-63"))
     func tokenResponses() async {
         let deep = String(repeating: "[", count: 100_000)
         let many = (0..<10_000).map { "\"m\($0)\": 1" }.joined(separator: ", ")
@@ -80,7 +80,7 @@ struct HostileCredentialTests {
         #expect(await tokenFailure("{\"token_type\": \"Bearer\", \"token_type\": 1, \"access_token\": \"a\"}") == nil)
     }
 
-    @Test("the time to check a redirect grows linearly with its length (R-75)")
+    @Test("the time to check a redirect grows linearly with its length", .rows("R-75"))
     func redirects() async throws {
         let authorization = try OAuthServer.test().authorization(redirectingTo: "a:/b")
         for part in ["x=1&", "%41", "state=a&", "=", "+"] {
@@ -92,7 +92,7 @@ struct HostileCredentialTests {
         }
     }
 
-    @Test("a server that refuses every refresh, or issues rejected tokens, ends each call (R-37, R-38)")
+    @Test("a server that refuses every refresh, or issues rejected tokens, ends each call", .rows("R-37", "R-38"))
     func loops() async {
         for steps in [[ResponseScript.Step.refusal("invalid_grant")], [.json(tokenJSON())], [.status(503)]] {
             let endpoint = ResponseScript(steps).executor

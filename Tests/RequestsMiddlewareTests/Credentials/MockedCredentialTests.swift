@@ -1,5 +1,6 @@
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Credentials of mocked requests")
@@ -12,7 +13,7 @@ struct MockedCredentialTests {
 
     private let api = AnonymousRequestProvider("http://e.com")
 
-    @Test("a request with credentials uses its own result before all stubs, and they do not see it (PM-127)")
+    @Test("a request with credentials uses its own result before all stubs, and they do not see it", .rows("PM-127"))
     func ownResult() async throws {
         let mock = MockExecutor()
         let stub = mock.on(Profile(), return: "stubbed")
@@ -24,7 +25,7 @@ struct MockedCredentialTests {
         #expect(mock.sentAuthorizations == ["Bearer planted"])
     }
 
-    @Test("a request matches the same stub with and without the field of its credentials (PM-127)")
+    @Test("a request matches the same stub with and without the field of its credentials", .rows("PM-127"))
     func matching() async throws {
         let mock = MockExecutor()
         let stub = mock.on(Profile(), return: "stubbed")
@@ -39,7 +40,7 @@ struct MockedCredentialTests {
         #expect(try await client.authenticating(with: tokens).perform(Profile()) == "signed in")
     }
 
-    @Test("a request's own 401 has its credentials renewed once, as a response of a server would (PM-127)")
+    @Test("a request's own 401 has its credentials renewed once, as a response of a server would", .rows("PM-127"))
     func rejection() async throws {
         let tokens = NumberedTokens()
         let mock = MockExecutor()

@@ -2,6 +2,7 @@
 import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 /// Secrets of authenticators and signers appear in no description, dump, error or command.
@@ -36,7 +37,7 @@ struct PlantedCredentialTests {
         }
     }
 
-    @Test("authenticators, their middleware and its clients print no secret (R-74)")
+    @Test("authenticators, their middleware and its clients print no secret", .rows("R-74"))
     func values() async throws {
         func check(_ authenticator: some Authenticator) throws {
             expectHidden(authenticator, "authenticator")
@@ -53,7 +54,7 @@ struct PlantedCredentialTests {
         try check(Self.refreshable())
     }
 
-    @Test("the token of a Digest request prints neither its user name nor its key (R-74)")
+    @Test("the token of a Digest request prints neither its user name nor its key", .rows("R-74"))
     func digestToken() async throws {
         let authenticator = DigestAuthenticator(username: "planted-user", password: "planted-password")
         let client = Client(api, executor: DigestServer().executor).authenticating(with: authenticator)
@@ -64,7 +65,7 @@ struct PlantedCredentialTests {
         #expect(Mirror(reflecting: token).children.isEmpty && "\(token)" == "Digest token")
     }
 
-    @Test("errors of requests with credentials, and those that were not sent, print no secret (R-74, R-8)")
+    @Test("errors of requests with credentials, and those that were not sent, print no secret", .rows("R-74", "R-8"))
     func errors() async throws {
         func error(_ authenticator: some Authenticator, status: Int = 401) async -> RequestError? {
             let challenge = Field(
@@ -96,7 +97,7 @@ struct PlantedCredentialTests {
         try expectHidden(await error(DigestAuthenticator(username: "planted\r\n", password: "planted")), "controls")
     }
 
-    @Test("signed requests, and signatures and their errors, print no secret (R-74)")
+    @Test("signed requests, and signatures and their errors, print no secret", .rows("R-74"))
     func signatures() async throws {
         let signature = AWSSignature(
             credentials: .init(

@@ -63,7 +63,8 @@ struct RefreshCancellationTests {
     }
 
     @Test(
-        "a request that is cancelled in any phase ends as cancelled, and its refresh continues for the others (R-38, D-20)",
+        "a request that is cancelled in any phase ends as cancelled, and its refresh continues for the others",
+        .rows("R-38", "D-20"),
         arguments: Phase.allCases, [CallForm.awaited, .blocking])
     func phases(phase: Phase, form: CallForm) async {
         let server = Rejecting(phase)
@@ -119,7 +120,7 @@ struct RefreshCancellationTests {
         #expect(sent("/later") == 1)
     }
 
-    @Test("requests that are cancelled at random times leave one refresh for the others (R-38)")
+    @Test("requests that are cancelled at random times leave one refresh for the others", .rows("R-38"))
     func storm() async {
         let server = TokenServer()
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in

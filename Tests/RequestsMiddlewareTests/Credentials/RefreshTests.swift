@@ -25,7 +25,9 @@ struct RefreshTests {
 
     private func expire() { server.state.withLock { $0.valid = "planted-other" } }
 
-    @Test("a thousand rejections at once begin one refresh, and all are sent again (T-52, R-38, D-20, HT-37)")
+    @Test(
+        "a thousand rejections at once begin one refresh, and all are sent again",
+        .rows("T-52", "R-38", "D-20", "HT-37"))
     func singleFlight() async {
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in server.renew() }
         let client = client(authenticator)
@@ -40,7 +42,9 @@ struct RefreshTests {
         #expect(authenticator.credential == "planted-2")
     }
 
-    @Test("a refused refresh returns every 401, a failed one fails every request, and neither is repeated (T-52, R-38)")
+    @Test(
+        "a refused refresh returns every 401, a failed one fails every request, and neither is repeated",
+        .rows("T-52", "R-38"))
     func refused() async {
         struct Refused: Error {}
         for isFailing in [false, true] {
@@ -68,7 +72,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("a request with a token that was replaced meanwhile is sent again without another refresh (T-52)")
+    @Test("a request with a token that was replaced meanwhile is sent again without another refresh", .rows("T-52"))
     func staleToken() async {
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in server.renew() }
         // The token is replaced while the request is in progress.
@@ -83,7 +87,7 @@ struct RefreshTests {
         #expect(server.refreshes == 0)
     }
 
-    @Test("a server that rejects every token ends each call after one refresh (R-38)")
+    @Test("a server that rejects every token ends each call after one refresh", .rows("R-38"))
     func loop() async {
         let executor = scripted([401])
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in server.renew() }
@@ -91,7 +95,7 @@ struct RefreshTests {
         #expect(executor.recordedCount == 2 && server.refreshes == 1)
     }
 
-    @Test("requests within a refresh are sent without the credentials, and never wait for it (T-53, PM-96)")
+    @Test("requests within a refresh are sent without the credentials, and never wait for it", .rows("T-53", "PM-96"))
     func within() async {
         let executor = server.executor
         let nested = Lock<[String?]>([])
@@ -117,7 +121,8 @@ struct RefreshTests {
         slot.withLock { $0 = nil }
     }
 
-    @Test("a task that a refresh has created is no part of it after its end, nor of the next one (T-53, PM-96)")
+    @Test(
+        "a task that a refresh has created is no part of it after its end, nor of the next one", .rows("T-53", "PM-96"))
     func afterRefresh() async {
         let slot = Lock<Client<AnonymousRequestProvider>?>(nil)
         let later = Lock<Task<RequestError?, Never>?>(nil)
@@ -146,7 +151,7 @@ struct RefreshTests {
         slot.withLock { $0 = nil }
     }
 
-    @Test("a refresh that waits for itself fails instead (PM-96)")
+    @Test("a refresh that waits for itself fails instead", .rows("PM-96"))
     func recursion() async {
         let slot = Lock<RefreshableAuthenticator<String>?>(nil)
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
@@ -162,7 +167,8 @@ struct RefreshTests {
         slot.withLock { $0 = nil }
     }
 
-    @Test("cancelling waiting requests, the first one included, does not cancel the refresh of the others (R-38)")
+    @Test(
+        "cancelling waiting requests, the first one included, does not cancel the refresh of the others", .rows("R-38"))
     func cancellation() async {
         let gate = RefreshGate()
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
@@ -199,7 +205,7 @@ struct RefreshTests {
         gate.open()
     }
 
-    @Test("credentials are obtained before the first request, and renewed ahead of their expiry (PM-94)")
+    @Test("credentials are obtained before the first request, and renewed ahead of their expiry", .rows("PM-94"))
     func expiry() async {
         struct Credential: Sendable {
             var token: String
@@ -228,7 +234,7 @@ struct RefreshTests {
         #expect(server.refreshes == 3 && executor.sentAuthorizations.last == "Bearer planted-4")
     }
 
-    @Test("a refresh ahead of the expiry that fails is not repeated before it (D-20)")
+    @Test("a refresh ahead of the expiry that fails is not repeated before it", .rows("D-20"))
     func earlyFailure() async {
         struct Refused: Error {}
         let end = Date(timeIntervalSince1970: 1_050)
@@ -248,7 +254,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "requests that begin during a refresh are sent with the old token, or held if that is enabled (PM-95)",
+        "requests that begin during a refresh are sent with the old token, or held if that is enabled", .rows("PM-95"),
         arguments: [false, true])
     func hold(holds: Bool) async {
         let gate = RefreshGate()
@@ -296,7 +302,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("releasing the authenticator cancels its refresh (PM-96)")
+    @Test("releasing the authenticator cancels its refresh", .rows("PM-96"))
     func release() async {
         let wasCancelled = RefreshGate()
         let gate = RefreshGate()
@@ -319,7 +325,7 @@ struct RefreshTests {
         gate.open()
     }
 
-    @Test("blocking calls on every thread of the pool share a refresh that one of them begins (PM-94)")
+    @Test("blocking calls on every thread of the pool share a refresh that one of them begins", .rows("PM-94"))
     func blocking() async {
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
             // Another suspension, so that the refresh needs a thread again.

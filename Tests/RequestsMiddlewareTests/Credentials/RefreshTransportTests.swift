@@ -15,7 +15,7 @@ struct RefreshTransportTests {
     }
 
     @Test(
-        "requests that are rejected together share a refresh over every executor (T-52, R-38)",
+        "requests that are rejected together share a refresh over every executor", .rows("T-52", "R-38"),
         arguments: Transport.allCases)
     func sharing(transport: Transport) async throws {
         let served = server.executor
@@ -34,7 +34,8 @@ struct RefreshTransportTests {
     }
 
     @Test(
-        "over every executor, a refused refresh returns both 401s, and a replaced token needs none (T-52, R-38)",
+        "over every executor, a refused refresh returns both 401s, and a replaced token needs none",
+        .rows("T-52", "R-38"),
         arguments: Transport.allCases)
     func withoutRefresh(transport: Transport) async throws {
         let count = Lock(0)
@@ -65,7 +66,8 @@ struct RefreshTransportTests {
     }
 
     @Test(
-        "over every executor, a request that began with the old token is sent again after the refresh of others (T-52)",
+        "over every executor, a request that began with the old token is sent again after the refresh of others",
+        .rows("T-52"),
         arguments: Transport.allCases)
     func late(transport: Transport) async throws {
         let served = server.executor

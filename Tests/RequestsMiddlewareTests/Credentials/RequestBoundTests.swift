@@ -3,6 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsTestServer
 import TestCorpora
+import TestSupport
 import Testing
 
 /// Random responses, policies and credentials, checked against the bound that “Signing in” states.
@@ -128,7 +129,8 @@ struct RequestBoundTests {
     }
 
     @Test(
-        "random responses never cause more requests than (1 + redirects) × 4 × attempts, repetitions after truncated JSON included, and a request that is not idempotent is repeated only if that is safe (R-66, T-51, T-56)",
+        "random responses never cause more requests than (1 + redirects) × 4 × attempts, repetitions after truncated JSON included, and a request that is not idempotent is repeated only if that is safe",
+        .rows("R-66", "T-51", "T-56"),
         arguments: CallForm.allCases)
     func bound(form: CallForm) async throws {
         var numbers = SplitMix64(state: 1_917)
@@ -174,7 +176,7 @@ struct RequestBoundTests {
     }
 
     @Test(
-        "calls that reach the bound exist, with the rejections in each attempt or after truncated JSON (R-66)",
+        "calls that reach the bound exist, with the rejections in each attempt or after truncated JSON", .rows("R-66"),
         arguments: [0, 1, 2], CallForm.allCases)
     func reached(redirects: Int, form: CallForm) async throws {
         let api = AnonymousRequestProvider("http://e.com")
@@ -199,7 +201,8 @@ struct RequestBoundTests {
     }
 
     @Test(
-        "several authenticators add their repetitions and do not multiply them: at most (1 + redirects) × (1 + 3 × authenticators) × attempts, which is reached (R-66, PM-91)",
+        "several authenticators add their repetitions and do not multiply them: at most (1 + redirects) × (1 + 3 × authenticators) × attempts, which is reached",
+        .rows("R-66", "PM-91"),
         arguments: 1...3, CallForm.allCases)
     func several(authenticators: Int, form: CallForm) async throws {
         let api = AnonymousRequestProvider("http://e.com")
@@ -246,7 +249,7 @@ struct RequestBoundTests {
         }
     }
 
-    @Test("a token of the app and a token of the user that have both expired are both renewed (PM-91, PM-94)")
+    @Test("a token of the app and a token of the user that have both expired are both renewed", .rows("PM-91", "PM-94"))
     func bothExpired() async throws {
         let environment = try #require(
             RequestEnvironment(baseURL: AnonymousRequestProvider("http://e.com").baseURL))
@@ -269,7 +272,7 @@ struct RequestBoundTests {
     }
 
     @Test(
-        "hedging at most doubles the requests of a call, wherever in the chain it is (R-66)",
+        "hedging at most doubles the requests of a call, wherever in the chain it is", .rows("R-66"),
         arguments: HedgingPlace.allCases)
     func hedged(place: HedgingPlace) async throws {
         var numbers = SplitMix64(state: 9)
@@ -317,7 +320,7 @@ struct RequestBoundTests {
         #expect(longest > 1)
     }
 
-    @Test("a request that is not idempotent is seen once by a server that closes the connection (R-66)")
+    @Test("a request that is not idempotent is seen once by a server that closes the connection", .rows("R-66"))
     func closed() async throws {
         var numbers = SplitMix64(state: 3)
         try await withTestServer(serving: MockExecutor(.ok("[1]")), fault: .closeBeforeHead) { server in

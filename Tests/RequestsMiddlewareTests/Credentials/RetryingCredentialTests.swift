@@ -21,7 +21,8 @@ struct RetryingCredentialTests {
     }
 
     @Test(
-        "a policy is not consulted about a 401 that an authenticator handles, and is about any other (T-54, PM-92, C27)",
+        "a policy is not consulted about a 401 that an authenticator handles, and is about any other",
+        .rows("T-54", "PM-92", "C27"),
         arguments: [true, false], Transport.allCases)
     func unauthorized(hasCredentials: Bool, transport: Transport) async throws {
         let mock = scripted([401, 401, 401])
@@ -42,7 +43,7 @@ struct RetryingCredentialTests {
     }
 
     @Test(
-        "a policy is consulted about a 403 before the authenticator, which handles the last one (PM-92)",
+        "a policy is consulted about a 403 before the authenticator, which handles the last one", .rows("PM-92"),
         arguments: Transport.allCases)
     func forbidden(transport: Transport) async throws {
         let mock = scripted([403, 403, 200])
@@ -59,7 +60,7 @@ struct RetryingCredentialTests {
         #expect(mock.sentAuthorizations == [1, 1, 2].map { "Bearer planted-\($0)" })
     }
 
-    @Test("the requests that an authenticator sends again are counted in metrics and errors (PM-91)")
+    @Test("the requests that an authenticator sends again are counted in metrics and errors", .rows("PM-91"))
     func attempts() async throws {
         let environment = try #require(RequestEnvironment(baseURL: URL("https://e.com")))
         let api = AnonymousRequestProvider("https://e.com")
@@ -93,7 +94,9 @@ struct RetryingCredentialTests {
         #expect(error?.reason == .connectionLost && error?.attempts == 2)
     }
 
-    @Test("an error of an authenticator has the rejection that it handled, and counts the requests before it (PM-90)")
+    @Test(
+        "an error of an authenticator has the rejection that it handled, and counts the requests before it",
+        .rows("PM-90"))
     func failedRenewal() async throws {
         struct Refused: Error {}
         let mock = scripted([503, 401])
@@ -107,7 +110,7 @@ struct RetryingCredentialTests {
         #expect(error?.retries.map(\.cause) == [.status(503)])
     }
 
-    @Test("a failure that is not a 401 is repeated behind an authenticator, with the same credentials (PM-92)")
+    @Test("a failure that is not a 401 is repeated behind an authenticator, with the same credentials", .rows("PM-92"))
     func unavailable() async throws {
         let mock = scripted([503, 401, 503, 200])
         let consultations = Consultations()

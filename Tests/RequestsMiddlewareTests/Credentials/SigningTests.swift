@@ -189,7 +189,8 @@ struct SigningTests {
         mutating func next() async throws -> Data? { pieces.isEmpty ? nil : pieces.removeFirst() }
     }
 
-    @Test("files and streams are hashed before they are sent, and a body that can be sent once is refused (R-33)")
+    @Test(
+        "files and streams are hashed before they are sent, and a body that can be sent once is refused", .rows("R-33"))
     func bodies() async throws {
         let target = try TargetURI("http://e.com/k")
         let content = Data("content".utf8)
@@ -218,7 +219,9 @@ struct SigningTests {
         #expect(sent.header["X-Amz-Content-SHA256"] == "UNSIGNED-PAYLOAD")
     }
 
-    @Test("a signature covers the fields that other middleware has added, for each target of a redirect (R-27, R-36)")
+    @Test(
+        "a signature covers the fields that other middleware has added, for each target of a redirect",
+        .rows("R-27", "R-36"))
     func order() async throws {
         let messages = Lock<[String]>([])
         let signer = RequestSigner { request, digest in
@@ -264,7 +267,7 @@ struct SigningTests {
         #expect(served.recordedCount == 2 && values.count == 1 && !values.contains(nil))
     }
 
-    @Test("invalid values and a missing library are errors before anything is sent (S-52)")
+    @Test("invalid values and a missing library are errors before anything is sent", .rows("S-52"))
     func problems() async throws {
         var cases: [AWSSignature] = []
         for (id, secret, region, service) in [

@@ -11,7 +11,8 @@ struct ActivityTests {
     private let api = AnonymousRequestProvider("http://e.com")
 
     @Test(
-        "the count that the server sees is 1 during both attempts of a request, and 0 at the end (T-89, PM-112)",
+        "the count that the server sees is 1 during both attempts of a request, and 0 at the end",
+        .rows("T-89", "PM-112"),
         arguments: Transport.allCases)
     func attempts(transport: Transport) async throws {
         let activity = ActivityCounter()
@@ -31,7 +32,8 @@ struct ActivityTests {
     }
 
     @Test(
-        "a handler set while a request runs is called at once, and one set while none runs is not (T-89, PM-112)",
+        "a handler set while a request runs is called at once, and one set while none runs is not",
+        .rows("T-89", "PM-112"),
         arguments: Transport.allCases)
     func replaced(transport: Transport) async throws {
         let activity = ActivityCounter()
@@ -55,7 +57,8 @@ struct ActivityTests {
         }
     }
 
-    @Test("a request that is excluded does not change the count (T-89, PM-112)", arguments: Transport.allCases)
+    @Test(
+        "a request that is excluded does not change the count", .rows("T-89", "PM-112"), arguments: Transport.allCases)
     func excluded(transport: Transport) async throws {
         let activity = ActivityCounter()
         let (seen, reported) = (Collected<Int>(), Collected<Int>())
@@ -72,7 +75,7 @@ struct ActivityTests {
         #expect(seen.elements == [0, 1] && reported.elements == [1, 0])
     }
 
-    @Test("counters among other observers count alike, and attempts are numbered with a counter alone (PM-112)")
+    @Test("counters among other observers count alike, and attempts are numbered with a counter alone", .rows("PM-112"))
     func besideOthers() async throws {
         struct Marking: Observing.Observer {
             func begin(_ observation: inout Observing.Observation) -> Observing.Handler? {
@@ -113,7 +116,8 @@ struct ActivityTests {
     }
 
     @Test(
-        "the count includes a streamed body until it is read or released, and a failure and a cancellation end it (T-89)",
+        "the count includes a streamed body until it is read or released, and a failure and a cancellation end it",
+        .rows("T-89"),
         arguments: Transport.allCases)
     func ends(transport: Transport) async throws {
         let activity = ActivityCounter()
@@ -148,7 +152,8 @@ struct ActivityTests {
     }
 
     @Test(
-        "under many concurrent requests the last reported count is 0, and calls of the handler do not overlap (PM-112)")
+        "under many concurrent requests the last reported count is 0, and calls of the handler do not overlap",
+        .rows("PM-112"))
     func concurrent() async throws {
         let activity = ActivityCounter()
         let state = Lock((isRunning: false, overlaps: 0, last: -1, least: 0))
@@ -178,7 +183,7 @@ struct ActivityTests {
         #expect(result.overlaps == 0 && result.least == 0 && activity.count == 0)
     }
 
-    @Test("a change during a call of the handler is reported after that call (PM-112)")
+    @Test("a change during a call of the handler is reported after that call", .rows("PM-112"))
     func nested() throws {
         let activity = ActivityCounter()
         let request = try preparedRequest()
@@ -200,7 +205,8 @@ struct ActivityTests {
         #expect(state.withLock { $0.counts } == [1, 2] && state.withLock { $0.deepest } == 1)
     }
 
-    @Test("a stream of counts begins with the present one, keeps the newest, and ends with the counter (PM-112)")
+    @Test(
+        "a stream of counts begins with the present one, keeps the newest, and ends with the counter", .rows("PM-112"))
     func stream() async throws {
         var activity: ActivityCounter? = ActivityCounter()
         let executor = try MockExecutor(.ok("x")).observing(.calls, by: #require(activity))

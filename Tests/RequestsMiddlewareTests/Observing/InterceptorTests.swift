@@ -74,7 +74,7 @@ struct InterceptorTests {
         #expect(error?.reason == .connectionLost && steps.elements == ["transport", "second", "first"])
     }
 
-    @Test("an error that a response function throws is that of the request (HT-22)")
+    @Test("an error that a response function throws is that of the request", .rows("HT-22"))
     func throwingResponse() async {
         struct Refused: Error {}
         let executor = MockExecutor(.ok("x"))
@@ -85,7 +85,7 @@ struct InterceptorTests {
         #expect(error?.underlying is Refused)
     }
 
-    @Test("interceptors see a response before it is validated, whatever its status (HT-23, HT-24)")
+    @Test("interceptors see a response before it is validated, whatever its status", .rows("HT-23", "HT-24"))
     func beforeValidation() async throws {
         let steps = Collected<String>()
         let failing = MockExecutor(.status(503, "full")).intercepted(by: recording("a", steps))
@@ -103,7 +103,7 @@ struct InterceptorTests {
         #expect(try await mended.perform(api.get(.text, from: "/x")) == "full")
     }
 
-    @Test("an error function changes an error or replaces it with a response for those after it (HT-22)")
+    @Test("an error function changes an error or replaces it with a response for those after it", .rows("HT-22"))
     func errors() async throws {
         struct Clear: Error {}
         let steps = Collected<String>()
@@ -136,7 +136,7 @@ struct InterceptorTests {
         #expect(steps.elements == ["true", "response"])
     }
 
-    @Test("an error of a request function sends nothing and passes through the error functions (HT-22)")
+    @Test("an error of a request function sends nothing and passes through the error functions", .rows("HT-22"))
     func refused() async throws {
         struct Refused: Error {}
         let steps = Collected<String>()
@@ -159,7 +159,9 @@ struct InterceptorTests {
         #expect(other?.isCancellation == true)
     }
 
-    @Test("interceptors of a request run once for each of its requests, also with interceptors of the executor (HT-22)")
+    @Test(
+        "interceptors of a request run once for each of its requests, also with interceptors of the executor",
+        .rows("HT-22"))
     func nested() async throws {
         let steps = Collected<String>()
         let served = MockExecutor { request in

@@ -32,7 +32,7 @@ struct LoggingTests {
     }
 
     @Test(
-        "a request is logged as nothing, its URL, its header or everything (HT-29)",
+        "a request is logged as nothing, its URL, its header or everything", .rows("HT-29"),
         arguments: [
             (.nothing, []), (.url, ["POST http://e.com/x"]),
             (.headers, ["POST http://e.com/x", "Content-Type: application/json", "Accept: */*"]),
@@ -70,7 +70,7 @@ struct LoggingTests {
     }
 
     @Test(
-        "a response is logged as nothing, its status, three of its fields or everything (HT-30)",
+        "a response is logged as nothing, its status, three of its fields or everything", .rows("HT-30"),
         arguments: [
             (.nothing, []), (.status, ["200 OK to POST http://e.com/x, 0.0 ms, 9 bytes sent, 10 bytes received"]),
             (
@@ -94,7 +94,8 @@ struct LoggingTests {
         #expect(try await lines { RequestLogging(requests: .nothing, responses: detail, sink: $0) } == expected)
     }
 
-    @Test("the URL and the status are the defaults, and the filter of fields can be turned off (HT-29, HT-30)")
+    @Test(
+        "the URL and the status are the defaults, and the filter of fields can be turned off", .rows("HT-29", "HT-30"))
     func defaults() async throws {
         let lines = try await lines { RequestLogging(sink: $0) }
         #expect(lines.count == 2 && lines[0] == "POST http://e.com/x" && lines[1].hasPrefix("200 OK to POST http"))
@@ -143,7 +144,7 @@ struct LoggingTests {
         #expect(entries.elements[2].lines.last == "ab" && Set(entries.elements.map(\.number)) == [1])
     }
 
-    @Test("an error is logged with its level and its cause, and a failed request once (HT-30)")
+    @Test("an error is logged with its level and its cause, and a failed request once", .rows("HT-30"))
     func errors() async throws {
         let entries = Entries()
         let lost = MockExecutor { _ in throw RequestError(.connectionLost, detail: "two\nlines") }
@@ -156,7 +157,7 @@ struct LoggingTests {
         #expect(entries.elements.flatMap(\.lines).allSatisfy { !$0.contains("\n") })
     }
 
-    @Test("no entry contains a secret of the request or the response (R-74)", arguments: [true, false])
+    @Test("no entry contains a secret of the request or the response", .rows("R-74"), arguments: [true, false])
     func secrets(isTrace: Bool) async throws {
         let echo = MockExecutor { request in
             let text = request.header.map { "\($0.name.rawValue) \($0.value)" }.joined(separator: "\n")
@@ -199,7 +200,7 @@ struct LoggingTests {
     }
 
     @Test(
-        "no field, URL or body breaks a line or prints a control character (R-74)",
+        "no field, URL or body breaks a line or prints a control character", .rows("R-74"),
         arguments: ["\r\n[9] forged", "\u{1B}[2J", "\u{0}", "\u{85}", "\u{2028}", "\u{202E}", "\u{7F}", "\u{9B}1m"])
     func injection(text: String) async throws {
         var request = PreparedRequest(

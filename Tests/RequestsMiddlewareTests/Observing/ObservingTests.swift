@@ -11,7 +11,7 @@ struct ObservingTests {
     private let api = AnonymousRequestProvider("http://e.com")
 
     @Test(
-        "a request has one beginning and one end, with its status, duration and bytes both ways (PM-111)",
+        "a request has one beginning and one end, with its status, duration and bytes both ways", .rows("PM-111"),
         arguments: Transport.allCases, CallForm.allCases)
     func complete(transport: Transport, form: CallForm) async throws {
         let served = MockExecutor { request in
@@ -33,7 +33,8 @@ struct ObservingTests {
     }
 
     @Test(
-        "a streamed body ends its request when it is read, released or fails, with the bytes until then (PM-111)",
+        "a streamed body ends its request when it is read, released or fails, with the bytes until then",
+        .rows("PM-111"),
         arguments: Transport.allCases)
     func streamed(transport: Transport) async throws {
         let served = MockExecutor { request in
@@ -75,7 +76,7 @@ struct ObservingTests {
         }
     }
 
-    @Test("a failed and a cancelled request end with their error (PM-111)", arguments: Transport.allCases)
+    @Test("a failed and a cancelled request end with their error", .rows("PM-111"), arguments: Transport.allCases)
     func failing(transport: Transport) async throws {
         let began = AsyncStream<Void>.makeStream()
         let served = MockExecutor { _ in
@@ -110,7 +111,7 @@ struct ObservingTests {
         #expect(log.steps == ["1 begin", "2 begin", "2 end", "1 end"])
     }
 
-    @Test("observers inside a retry see each attempt, and those outside see one request (PM-111)")
+    @Test("observers inside a retry see each attempt, and those outside see one request", .rows("PM-111"))
     func seats() async throws {
         let (attempts, calls) = (RecordingObserver(), RecordingObserver())
         let script = ResponseScript(.status(503), .status(503), .json("[1]"))
@@ -142,7 +143,7 @@ struct ObservingTests {
         #expect(log.reports.map { $0.response?.status.code } == [302, 200])
     }
 
-    @Test("an observer of reports is free without a function, and silent after it was removed (PM-111)")
+    @Test("an observer of reports is free without a function, and silent after it was removed", .rows("PM-111"))
     func replaceable() async throws {
         let collected = Collected<Int?>()
         let reports = Observing.Reports()
@@ -168,7 +169,7 @@ struct ObservingTests {
         #expect(collected.elements == [200])
     }
 
-    @Test("without a function, nothing is measured: no handler is created, and no clock is read (PM-111)")
+    @Test("without a function, nothing is measured: no handler is created, and no clock is read", .rows("PM-111"))
     func unmeasured() async throws {
         let reads = Lock(0)
         let clock = Retrying.Clock(
@@ -196,7 +197,9 @@ struct ObservingTests {
         #expect(reports.begin(&observation) == nil)
     }
 
-    @Test("the socket executor measures every stage of an attempt, and says that a connection was reused (PM-111)")
+    @Test(
+        "the socket executor measures every stage of an attempt, and says that a connection was reused", .rows("PM-111")
+    )
     func phases() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hello"))) { server in
             let observer = RecordingObserver()
@@ -230,7 +233,9 @@ struct ObservingTests {
         #expect(phases.waiting == .zero && phases.receiving == .milliseconds(14))
     }
 
-    @Test("inside the decoding of contents, observers see the encoded bytes, and outside the decoded ones (PM-111)")
+    @Test(
+        "inside the decoding of contents, observers see the encoded bytes, and outside the decoded ones",
+        .rows("PM-111"))
     func coded() async throws {
         #expect(MockExecutor(.ok()).observing(.attempts, by: RecordingObserver()).traits == MockExecutor(.ok()).traits)
         let socket = SocketExecutor().observing(.attempts, by: RecordingObserver()).traits
@@ -254,7 +259,9 @@ struct ObservingTests {
         }
     }
 
-    @Test("many tasks that read, release and cancel streams have as many ends as beginnings (T-89)", .tags(.concurrent))
+    @Test(
+        "many tasks that read, release and cancel streams have as many ends as beginnings", .rows("T-89"),
+        .tags(.concurrent))
     func storm() async throws {
         let log = SharedLog()
         let activity = ActivityCounter()

@@ -4,6 +4,7 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Request tracing", .serialized, .timeLimit(.minutes(10)))
@@ -206,7 +207,7 @@ struct TracingTests {
     }
 
     @Test(
-        "the attributes of a span follow the conventions of OpenTelemetry, without secrets (R-74)",
+        "the attributes of a span follow the conventions of OpenTelemetry, without secrets", .rows("R-74"),
         arguments: [
             (
                 "GET", "https://user:planted@e.com:8443/a?token=planted&q=1&sig=planted#planted-fragment",

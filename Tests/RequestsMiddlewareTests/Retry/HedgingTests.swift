@@ -182,7 +182,9 @@ struct HedgingTests {
             ? executor.retrying(policy).hedging(after: delay) : executor.hedging(after: delay).retrying(policy)
     }
 
-    @Test("each attempt of a retry is hedged, in whichever order the two are added (R-66)", arguments: [false, true])
+    @Test(
+        "each attempt of a retry is hedged, in whichever order the two are added", .rows("R-66"),
+        arguments: [false, true])
     func nested(isHedgedFirst: Bool) async throws {
         let served = server(late: 3)
         var timeouts = Timeouts()

@@ -4,6 +4,7 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 import TestCorpora
+import TestSupport
 import Testing
 
 /// Random sequences of responses and failures, checked against the bounds that the article states.
@@ -54,7 +55,7 @@ struct RetryBoundTests {
     }
 
     @Test(
-        "random failures never cause more requests than (1 + redirects) × maximumAttempts (R-66)",
+        "random failures never cause more requests than (1 + redirects) × maximumAttempts", .rows("R-66"),
         arguments: CallForm.allCases)
     func bound(form: CallForm) async throws {
         var numbers = SplitMix64(state: 17)
@@ -108,7 +109,8 @@ struct RetryBoundTests {
         }
     }
 
-    @Test("an executor replaces a stale connection for requests that are idempotent by name or by method (PM-24)")
+    @Test(
+        "an executor replaces a stale connection for requests that are idempotent by name or by method", .rows("PM-24"))
     func stale() async throws {
         for (method, own, count) in [
             (.get, nil, 3), (.get, false, 2), (.post, nil, 2), (.post, true, 3),
@@ -130,7 +132,7 @@ struct RetryBoundTests {
         }
     }
 
-    @Test("a request that no stub of a mock matches is not repeated, by a retry or a hedge (D-3)")
+    @Test("a request that no stub of a mock matches is not repeated, by a retry or a hedge", .rows("D-3"))
     func miss() async throws {
         let mock = MockExecutor()
         let request = PreparedRequest(target: try TargetURI("http://host.test/x"))

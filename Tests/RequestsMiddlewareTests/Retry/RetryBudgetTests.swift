@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Retry budgets", .tags(.concurrent))
 struct RetryBudgetTests {
-    @Test("a server that always fails receives at most ten and a tenth more requests (R-66)", arguments: [100, 1000])
+    @Test(
+        "a server that always fails receives at most ten and a tenth more requests", .rows("R-66"),
+        arguments: [100, 1000])
     func bound(calls: Int) async throws {
         let script = ResponseScript(.failure(RequestError(.connectionFailed)))
         let executor = script.executor.retrying(.retryNetworkFailure(with: .retryTwiceWithDelay(.zero)))
@@ -56,7 +58,9 @@ struct RetryBudgetTests {
 
     init() throws { request = try preparedRequest() }
 
-    @Test("retries and hedging of one executor share a budget, in both orders, and a request adds to it once (R-66)")
+    @Test(
+        "retries and hedging of one executor share a budget, in both orders, and a request adds to it once",
+        .rows("R-66"))
     func sharedByHedging() async throws {
         let clock = ManualClock()
         let policy = RetryPolicy.retryNetworkFailure(with: .retryTwiceWithDelay(.zero))
@@ -88,7 +92,7 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test("hedging with a budget of its own is limited to ten and a tenth of the requests (R-66)")
+    @Test("hedging with a budget of its own is limited to ten and a tenth of the requests", .rows("R-66"))
     func hedgingAlone() async throws {
         let script = ResponseScript(.failure(RequestError(.connectionFailed)))
         let executor = script.executor.intercepting { request, next in

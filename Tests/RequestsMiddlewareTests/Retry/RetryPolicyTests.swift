@@ -1,5 +1,6 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
+import TestSupport
 import Testing
 
 @Suite("Retry policies")
@@ -23,7 +24,7 @@ struct RetryPolicyTests {
         return delay
     }
 
-    @Test("an idempotent request is sent again after a failure of the network (PM-102)")
+    @Test("an idempotent request is sent again after a failure of the network", .rows("PM-102"))
     func idempotent() async throws {
         let failures = SampleFailure.notSent + SampleFailure.mayHaveArrived + SampleFailure.broken
         for method in [HTTPMethod.get, .head, .put, .delete, .options, .trace] {
@@ -36,7 +37,7 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("a request that is not idempotent is sent again only if it was not sent (PM-103)")
+    @Test("a request that is not idempotent is sent again only if it was not sent", .rows("PM-103"))
     func other() async throws {
         for method in [HTTPMethod.post, .patch, "PURGE"] {
             for policy in [Self.networkFailure, Self.orUnavailable, .standard] {
@@ -48,7 +49,7 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("503 is sent again only by the policy for it, for every method; 500 by none (PM-104, T-56)")
+    @Test("503 is sent again only by the policy for it, for every method; 500 by none", .rows("PM-104", "T-56"))
     func statuses() async throws {
         for method in [HTTPMethod.get, .post] {
             #expect(try await !retries(Self.networkFailure, SampleFailure.status(503), method))
@@ -67,7 +68,7 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("only listed statuses and methods are sent again (R-66)")
+    @Test("only listed statuses and methods are sent again", .rows("R-66"))
     func listed() async throws {
         let policy = RetryPolicy.retryStatuses([425, 500], with: .retryOnce)
         for (status, method, isRetried) in [
@@ -79,7 +80,7 @@ struct RetryPolicyTests {
         #expect(try await retries(policy.ignoringIdempotence(), SampleFailure.status(500), .post))
     }
 
-    @Test("the strategies retry once, or twice with a delay before the second retry (PM-101)")
+    @Test("the strategies retry once, or twice with a delay before the second retry", .rows("PM-101"))
     func strategies() async throws {
         let error = RequestError(.connectionFailed)
         for (strategy, delays) in [
@@ -95,7 +96,7 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("the first policy that agrees decides, the others keep their own rules (PM-105, T-57)")
+    @Test("the first policy that agrees decides, the others keep their own rules", .rows("PM-105", "T-57"))
     func combined() async throws {
         let consulted = Lock([String]())
         func policy(_ name: String, _ delay: Duration?) -> RetryPolicy {
@@ -118,7 +119,7 @@ struct RetryPolicyTests {
         #expect(consulted.withLock { $0 }.last == "b")
     }
 
-    @Test("a custom function is consulted for idempotent requests, and for all requests by name (PM-100)")
+    @Test("a custom function is consulted for idempotent requests, and for all requests by name", .rows("PM-100"))
     func custom() async throws {
         let attempts = Lock([Int]())
         let function: RetryPolicy.Strategy.Function = { failure in
@@ -135,7 +136,7 @@ struct RetryPolicyTests {
         #expect(RetryPolicy(maximumRetries: .max, function).maximumAttempts > 1)
     }
 
-    @Test("a request decides its idempotence itself, whatever its method is (PM-24)")
+    @Test("a request decides its idempotence itself, whatever its method is", .rows("PM-24"))
     func ownIdempotence() async throws {
         for (method, own) in [(HTTPMethod.post, true), (.get, false)] {
             var request = try preparedRequest(method)
@@ -147,7 +148,9 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("a request keeps its idempotence when its resource changes; a derived request has that of its method (PM-24)")
+    @Test(
+        "a request keeps its idempotence when its resource changes; a derived request has that of its method",
+        .rows("PM-24"))
     func inheritedIdempotence() throws {
         let api = AnonymousRequestProvider("http://e.com")
         let request = api.post(.json([1]), to: "/x").idempotent()
@@ -202,7 +205,7 @@ struct RetryDelayTests {
         return delay
     }
 
-    @Test("the longest delay doubles up to the maximum, and the delay is a random part of it (R-66)")
+    @Test("the longest delay doubles up to the maximum, and the delay is a random part of it", .rows("R-66"))
     func backoff() async throws {
         let strategy = RetryPolicy.Strategy.exponentialBackoff(
             maximumRetries: 1000, initial: .milliseconds(100), maximum: .seconds(2))
@@ -233,7 +236,7 @@ struct RetryDelayTests {
         }
     }
 
-    @Test("Retry-After counts if it is longer than the delay of the strategy, up to a maximum (R-66)")
+    @Test("Retry-After counts if it is longer than the delay of the strategy, up to a maximum", .rows("R-66"))
     func retryAfter() async throws {
         let strategy = RetryPolicy.Strategy.retryTwiceWithDelay(.seconds(10))
         #expect(try await delay(strategy, retryAfter: .seconds(3)) == .seconds(3))

@@ -11,7 +11,7 @@ struct RetryingTests {
     private typealias Step = ResponseScript.Step
 
     @Test(
-        "a truncated body is requested once more for GET, and not for POST (T-55, PM-101)",
+        "a truncated body is requested once more for GET, and not for POST", .rows("T-55", "PM-101"),
         arguments: Transport.allCases, CallForm.allCases)
     func truncated(transport: Transport, form: CallForm) async throws {
         for (steps, method, count, succeeds) in [
@@ -34,7 +34,7 @@ struct RetryingTests {
     }
 
     @Test(
-        "a 500 is not sent again; a 503 only by the policy for it, then for GET and POST (T-56, PM-104)",
+        "a 500 is not sent again; a 503 only by the policy for it, then for GET and POST", .rows("T-56", "PM-104"),
         arguments: Transport.allCases)
     func statuses(transport: Transport) async throws {
         for (status, policy, method, count) in [
@@ -56,7 +56,9 @@ struct RetryingTests {
         }
     }
 
-    @Test("the delays are those of the strategy, and the attempts passed to a function are 0, 1 and 2 (T-57, PM-101)")
+    @Test(
+        "the delays are those of the strategy, and the attempts passed to a function are 0, 1 and 2",
+        .rows("T-57", "PM-101"))
     func delays() async throws {
         let clock = ManualClock()
         let script = ResponseScript(.failure(RequestError(.connectionFailed)))
@@ -84,7 +86,8 @@ struct RetryingTests {
     }
 
     @Test(
-        "truncated JSON is requested again, malformed JSON is not, with the same number of attempts (T-58, PM-102)",
+        "truncated JSON is requested again, malformed JSON is not, with the same number of attempts",
+        .rows("T-58", "PM-102"),
         arguments: Transport.allCases, CallForm.allCases)
     func truncatedJSON(transport: Transport, form: CallForm) async throws {
         for (steps, method, count, succeeds) in [
@@ -128,7 +131,8 @@ struct RetryingTests {
     }
 
     @Test(
-        "middleware below sees every attempt with the original request, middleware above one exchange for each decoding (PM-100)"
+        "middleware below sees every attempt with the original request, middleware above one exchange for each decoding",
+        .rows("PM-100")
     )
     func original() async throws {
         let script = ResponseScript(.status(503), .failure(RequestError(.connectionLost)), .json("[1,"), .json("[1]"))
@@ -155,7 +159,8 @@ struct RetryingTests {
     }
 
     @Test(
-        "each attempt has the priority of the request, and all run at one task priority: that of a waiting caller (PM-100)",
+        "each attempt has the priority of the request, and all run at one task priority: that of a waiting caller",
+        .rows("PM-100"),
         arguments: [CallForm.awaited, .completion])
     func priority(form: CallForm) async throws {
         let script = ResponseScript(.status(503), .failure(RequestError(.connectionLost)), .json("[1]"))
@@ -175,7 +180,7 @@ struct RetryingTests {
         #expect(form == .completion || priorities[1] == .high)
     }
 
-    @Test("Retry-After in seconds and as a date is respected, and hostile values are harmless (R-66)")
+    @Test("Retry-After in seconds and as a date is respected, and hostile values are harmless", .rows("R-66"))
     func retryAfter() async throws {
         let digits = String(repeating: "9", count: 400)
         for (value, delay) in [
@@ -287,7 +292,7 @@ struct RetryingTests {
         #expect(error?.isCancellation == true && count.withLock { $0 } == 1)
     }
 
-    @Test("a request has its own policy, which the executor obeys (PM-100)")
+    @Test("a request has its own policy, which the executor obeys", .rows("PM-100"))
     func ownPolicy() async throws {
         let api = AnonymousRequestProvider("http://e.com")
         let script = ResponseScript(.failure(RequestError(.connectionFailed)))
@@ -300,7 +305,7 @@ struct RetryingTests {
         }
     }
 
-    @Test("a policy decides from the response, its JSON and the error, at most a number of times (HT-37)")
+    @Test("a policy decides from the response, its JSON and the error, at most a number of times", .rows("HT-37"))
     func retrier() async throws {
         let api = AnonymousRequestProvider("http://e.com")
         let script = ResponseScript(.status(409))

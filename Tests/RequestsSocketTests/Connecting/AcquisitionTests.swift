@@ -10,7 +10,7 @@ import Testing
 struct AcquisitionTests {
     // MARK: At once
 
-    @Test("an idle connection is used again, without a wait (R-53)", arguments: [false, true])
+    @Test("an idle connection is used again, without a wait", .rows("R-53"), arguments: [false, true])
     func idle(isIdempotent: Bool) throws {
         let steps = try AcquisitionSteps(isIdempotent: isIdempotent) { [.lease(.connection(try $0.idle()))] }
         try steps.expect("connected to 10.0.0.1:80")
@@ -18,7 +18,7 @@ struct AcquisitionTests {
         #expect(steps.network.log.isEmpty)
     }
 
-    @Test("a slot is used for a new connection, whose use is recorded (R-52)")
+    @Test("a slot is used for a new connection, whose use is recorded", .rows("R-52"))
     func new() throws {
         let steps = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
         try steps.expect("connected to 10.0.0.2:80")
@@ -27,7 +27,9 @@ struct AcquisitionTests {
         #expect(steps.network.log == ["look up host.example:80", "connect 10.0.0.2:80", "options 10.0.0.2:80"])
     }
 
-    @Test("an idle connection to a peer that closes after responses is replaced, unless the call is idempotent (R-42)")
+    @Test(
+        "an idle connection to a peer that closes after responses is replaced, unless the call is idempotent",
+        .rows("R-42"))
     func closingPeer() throws {
         let steps = try AcquisitionSteps(isIdempotent: false) { [.lease(.connection(try $0.idle()))] }
         steps.pool.closesAfterResponses = true
@@ -65,7 +67,7 @@ struct AcquisitionTests {
 
     // MARK: In the queue
 
-    @Test("a call in the queue needs the signal of its grant until the connect limit (R-52)")
+    @Test("a call in the queue needs the signal of its grant until the connect limit", .rows("R-52"))
     func queued() throws {
         for isReused in [false, true] {
             let steps = try AcquisitionSteps { [.queued($0.waiter())] }
@@ -79,7 +81,7 @@ struct AcquisitionTests {
         }
     }
 
-    @Test("an idle connection that is granted to a call in the queue is replaced if its peer closes (R-42)")
+    @Test("an idle connection that is granted to a call in the queue is replaced if its peer closes", .rows("R-42"))
     func queuedForClosingPeer() throws {
         let steps = try AcquisitionSteps(isIdempotent: false) { [.queued($0.waiter())] }
         _ = try steps.advance()
@@ -88,7 +90,8 @@ struct AcquisitionTests {
         try steps.expect("connected to 10.0.0.2:80")
     }
 
-    @Test("a wait in the queue that fails withdraws the call with its error, and nothing was sent (R-48, R-52)")
+    @Test(
+        "a wait in the queue that fails withdraws the call with its error, and nothing was sent", .rows("R-48", "R-52"))
     func waits() throws {
         for (error, total, reason) in [
             (WaitError.timedOut, nil as Duration?, RequestError.Reason.timedOut(.waitingForConnection)),
@@ -128,7 +131,7 @@ struct AcquisitionTests {
 
     // MARK: The new connection
 
-    @Test("the needs and the errors of a new connection are those of the acquisition (R-48)")
+    @Test("the needs and the errors of a new connection are those of the acquisition", .rows("R-48"))
     func establishing() throws {
         let steps = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
         steps.network.lookups.insert(.pending, at: 0)

@@ -36,7 +36,7 @@ struct EstablishmentTests {
 
     // MARK: TLS
 
-    @Test("the settings of TLS are loaded before the lookup, and needed until they have been (R-48)")
+    @Test("the settings of TLS are loaded before the lookup, and needed until they have been", .rows("R-48"))
     func loading() throws {
         let steps = try Self.steps([.secured(nil)])
         steps.network.settings[.origin]?.insert(contentsOf: [.pending, .pending], at: 0)
@@ -50,7 +50,7 @@ struct EstablishmentTests {
         #expect(failing.failure()?.reason == missing.reason && failing.network.log == ["load origin"])
     }
 
-    @Test("a handshake needs the directions that TLS waits for, or a turn for other tasks (R-48)")
+    @Test("a handshake needs the directions that TLS waits for, or a turn for other tasks", .rows("R-48"))
     func handshake() throws {
         let steps = try Self.steps(
             [.needs(.writing), .needs(.reading), .needs(.both), .needs(.none), .secured("http/1.1")])
@@ -64,7 +64,7 @@ struct EstablishmentTests {
         #expect(steps.network.log.suffix(5) == Array(repeating: "handshake with host.example", count: 5))
     }
 
-    @Test("an application protocol other than HTTP/1.1 is refused; a server may select none (S-28)")
+    @Test("an application protocol other than HTTP/1.1 is refused; a server may select none", .rows("S-28"))
     func applicationProtocols() throws {
         for selected in [nil, "http/1.1"] {
             let steps = try Self.steps([.secured(selected)])
@@ -108,7 +108,7 @@ struct EstablishmentTests {
         #expect(steps.network.log == ["load origin"])
     }
 
-    @Test("the key of a TLS session consists of the name, the port and the route (R-51)")
+    @Test("the key of a TLS session consists of the name, the port and the route", .rows("R-51"))
     func sessionKeys() throws {
         func key(_ name: String, _ port: Int, _ route: String) throws -> TLSSessionKey {
             TLSSessionKey(scheme: "https", host: try TLSServerName(name), port: port, route: route)
@@ -135,7 +135,7 @@ struct EstablishmentTests {
 
     // MARK: The tunnel
 
-    @Test("a tunnel through the proxy is established before TLS to the origin server (R-51)")
+    @Test("a tunnel through the proxy is established before TLS to the origin server", .rows("R-51"))
     func tunnel() throws {
         let steps = try Self.steps(
             through: Self.proxy(.http, .basic(username: "u", password: "p")),
@@ -152,7 +152,7 @@ struct EstablishmentTests {
             ])
     }
 
-    @Test("the request for a tunnel can be sent in parts, and the response can arrive in parts (R-51)")
+    @Test("the request for a tunnel can be sent in parts, and the response can arrive in parts", .rows("R-51"))
     func parts() throws {
         let steps = try Self.steps(
             through: Self.proxy(),
@@ -167,7 +167,7 @@ struct EstablishmentTests {
         #expect(steps.network.sent == ["\(Self.connect)\r\n"])
     }
 
-    @Test("TLS to a proxy comes before the request for a tunnel, and TLS to the origin server after it (R-51)")
+    @Test("TLS to a proxy comes before the request for a tunnel, and TLS to the origin server after it", .rows("R-51"))
     func securedProxy() throws {
         let steps = try Self.steps(
             through: Self.proxy(.https),
@@ -185,7 +185,7 @@ struct EstablishmentTests {
             ])
     }
 
-    @Test("a proxy that forwards requests has no tunnel (R-51)")
+    @Test("a proxy that forwards requests has no tunnel", .rows("R-51"))
     func forwarded() throws {
         let steps = try Self.steps(to: "http://host.example/", through: Self.proxy(), [])
         try steps.expect("connected to 10.0.0.1:443")
@@ -197,7 +197,7 @@ struct EstablishmentTests {
         #expect(secured.network.log.first == "load proxy" && secured.network.sent == [""])
     }
 
-    @Test("a SOCKS proxy provides a tunnel for http as well (R-51)")
+    @Test("a SOCKS proxy provides a tunnel for http as well", .rows("R-51"))
     func socks() throws {
         let steps = try Self.steps(
             to: "http://h.example/", through: Self.proxy(.socks5),
@@ -218,7 +218,7 @@ struct EstablishmentTests {
         }
     }
 
-    @Test("a refusal, a violation or a loss during the dialogue is an error with its reason (R-51)")
+    @Test("a refusal, a violation or a loss during the dialogue is an error with its reason", .rows("R-51"))
     func refusals() throws {
         let required = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"
         for (authorization, arrivals, reason, isPermanent) in [
@@ -254,7 +254,7 @@ struct EstablishmentTests {
     /// More bytes of a challenge than are read.
     private static let longPart = String(repeating: "n", count: 17_000)
 
-    @Test("after a challenge the request is sent again on the same connection (R-51)")
+    @Test("after a challenge the request is sent again on the same connection", .rows("R-51"))
     func challenged() throws {
         let steps = try Self.steps(
             through: Self.proxy(.http, .init(with: ScriptedAuthenticator())),
@@ -269,7 +269,8 @@ struct EstablishmentTests {
     }
 
     @Test(
-        "if the proxy closes after a challenge, announced or not, the dialogue continues on another connection (R-51)",
+        "if the proxy closes after a challenge, announced or not, the dialogue continues on another connection",
+        .rows("R-51"),
         arguments: [
             [Step.receives("\(challenge)Connection: close\r\n\r\nno")],
             [.receives("\(challenge)\r\nn"), .end],
@@ -293,7 +294,7 @@ struct EstablishmentTests {
         #expect(handshakes.suffix(2) == ["handshake with proxy.example", "handshake with host.example"])
     }
 
-    @Test("after two rejections of credentials, the tunnel is refused (R-51)")
+    @Test("after two rejections of credentials, the tunnel is refused", .rows("R-51"))
     func rejected() throws {
         let again: [Step] = [.sent, .receives("\(Self.challenge)\r\nno")]
         let steps = try Self.steps(
@@ -305,7 +306,7 @@ struct EstablishmentTests {
 
     // MARK: Waits that fail
 
-    @Test("a wait that fails ends each step with the error of its phase, and the request was not sent (R-48)")
+    @Test("a wait that fails ends each step with the error of its phase, and the request was not sent", .rows("R-48"))
     func waits() throws {
         for (error, total, reason) in [
             (WaitError.timedOut, nil as Duration?, nil as RequestError.Reason?),

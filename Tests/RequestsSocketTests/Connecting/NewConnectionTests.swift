@@ -27,7 +27,7 @@ struct NewConnectionTests {
 
     // MARK: The lookup
 
-    @Test("a known address that accepts at once requires no wait (R-50)")
+    @Test("a known address that accepts at once requires no wait", .rows("R-50"))
     func atOnce() throws {
         let steps = try ConnectionSteps { $0.lookups = [try Self.lookup("10.0.0.1")] }
         try steps.expect("connected to 10.0.0.1:80", at: .milliseconds(3))
@@ -35,7 +35,7 @@ struct NewConnectionTests {
         #expect(steps.network.log == ["look up host.example:80", "connect 10.0.0.1:80", "options 10.0.0.1:80"])
     }
 
-    @Test("a lookup is begun once, and needed until it has ended (R-50)")
+    @Test("a lookup is begun once, and needed until it has ended", .rows("R-50"))
     func lookup() throws {
         let steps = try ConnectionSteps { $0.lookups = [.pending, .pending, try Self.lookup("10.0.0.1")] }
         for _ in 0..<2 { try steps.expect("lookup, resolving until 10000 ms") }
@@ -44,7 +44,7 @@ struct NewConnectionTests {
         #expect(steps.network.log.filter { $0.hasPrefix("look up") } == ["look up host.example:80"])
     }
 
-    @Test("the error of a lookup is that of the connection, and nothing was sent (R-50)")
+    @Test("the error of a lookup is that of the connection, and nothing was sent", .rows("R-50"))
     func lookupErrors() throws {
         for (error, reason, detail) in [
             (ResolverError.hostNotFound("no such host"), RequestError.Reason.hostNotFound, "no such host"),
@@ -63,14 +63,14 @@ struct NewConnectionTests {
         }
     }
 
-    @Test("a host without addresses is not found (R-50)")
+    @Test("a host without addresses is not found", .rows("R-50"))
     func noAddresses() throws {
         let steps = try ConnectionSteps { $0.lookups = [.done([])] }
         let error = steps.failure()
         #expect(error?.reason == .hostNotFound && error?.mayHaveReachedServer == false)
     }
 
-    @Test("an address is looked up with its zone, and the port is that of the URL (R-50)")
+    @Test("an address is looked up with its zone, and the port is that of the URL", .rows("R-50"))
     func names() throws {
         for (url, name) in [
             ("http://[fe80::1%25eth0]:8080/", "[fe80::1%eth0]:8080"), ("http://host.example:81/", "host.example:81"),
@@ -81,7 +81,7 @@ struct NewConnectionTests {
         }
     }
 
-    @Test("addresses of a family other than that of the local address are not tried (R-50)")
+    @Test("addresses of a family other than that of the local address are not tried", .rows("R-50"))
     func localAddress() throws {
         let steps = try ConnectionSteps {
             $0.localAddress = try Self.address("127.0.0.1")
@@ -99,7 +99,7 @@ struct NewConnectionTests {
 
     // MARK: The race
 
-    @Test("an address that refuses is followed by the next one at once, in the order of the families (R-50)")
+    @Test("an address that refuses is followed by the next one at once, in the order of the families", .rows("R-50"))
     func refused() throws {
         let steps = try ConnectionSteps {
             $0.lookups = [try Self.lookup("10.0.0.1", "10.0.0.2", "fd00::1")]
@@ -119,7 +119,8 @@ struct NewConnectionTests {
     }
 
     @Test(
-        "after the delay the next attempt starts beside the first; the other socket is closed exactly once (R-50)",
+        "after the delay the next attempt starts beside the first; the other socket is closed exactly once",
+        .rows("R-50"),
         arguments: [1, 2])
     func losers(winner: Int) throws {
         let steps = try Self.racing()
@@ -140,7 +141,7 @@ struct NewConnectionTests {
         #expect(network.log.filter { $0 == "vacate" }.count == 1)
     }
 
-    @Test("of attempts that end in the same step, the first that has succeeded is used (R-50)")
+    @Test("of attempts that end in the same step, the first that has succeeded is used", .rows("R-50"))
     func sameStep() throws {
         let steps = try ConnectionSteps {
             $0.attemptDelay = .zero
@@ -157,7 +158,8 @@ struct NewConnectionTests {
         #expect(closed.sorted() == ["close 10.0.0.1:80", "close 10.0.0.3:80"])
     }
 
-    @Test("if all attempts fail, the error is that of the last one, and the cached addresses are removed (R-50)")
+    @Test(
+        "if all attempts fail, the error is that of the last one, and the cached addresses are removed", .rows("R-50"))
     func exhausted() throws {
         let steps = try ConnectionSteps {
             $0.lookups = [try Self.lookup("10.0.0.1", "10.0.0.2")]
@@ -173,7 +175,7 @@ struct NewConnectionTests {
         #expect(steps.network.log.filter { $0.hasPrefix("close") }.count == 2)
     }
 
-    @Test("an attempt whose socket cannot be created has failed (R-50)")
+    @Test("an attempt whose socket cannot be created has failed", .rows("R-50"))
     func noSocket() throws {
         let steps = try ConnectionSteps {
             $0.lookups = [try Self.lookup("10.0.0.1", "10.0.0.2")]
@@ -189,7 +191,7 @@ struct NewConnectionTests {
         #expect(error?.detail == SystemError("socket", code: EMFILE).description)
     }
 
-    @Test("the attempts share the connect limit, so that each address is tried before its end (R-48, R-50)")
+    @Test("the attempts share the connect limit, so that each address is tried before its end", .rows("R-48", "R-50"))
     func sharedLimit() throws {
         let steps = try Self.racing()
         steps.network.attemptDelay = .seconds(60)
@@ -200,7 +202,7 @@ struct NewConnectionTests {
 
     // MARK: Waits that fail
 
-    @Test("a wait that fails ends the connection with the error of its stage, and nothing was sent (R-48)")
+    @Test("a wait that fails ends the connection with the error of its stage, and nothing was sent", .rows("R-48"))
     func waits() throws {
         let system = SystemError("epoll_ctl", code: ENOSPC)
         for (error, total, reason) in [
@@ -222,7 +224,7 @@ struct NewConnectionTests {
         }
     }
 
-    @Test("a connection that is released while it races closes its sockets and returns its slot (R-53)")
+    @Test("a connection that is released while it races closes its sockets and returns its slot", .rows("R-53"))
     func released() throws {
         let steps = try Self.racing()
         _ = try steps.advance()
@@ -235,7 +237,7 @@ struct NewConnectionTests {
 
     // MARK: Unix sockets
 
-    @Test("the path of a unix socket is not looked up, and TCP options are not set (R-51)")
+    @Test("the path of a unix socket is not looked up, and TCP options are not set", .rows("R-51"))
     func unix() throws {
         let steps = try ConnectionSteps(by: .unix(path: "/run/engine.sock"))
         try steps.expect("connected to unix:/run/engine.sock")
@@ -246,7 +248,7 @@ struct NewConnectionTests {
         #expect(invalid.network.log.isEmpty)
     }
 
-    @Test("a unix socket whose queue is full is tried again, after pauses of up to 50 ms (R-50)")
+    @Test("a unix socket whose queue is full is tried again, after pauses of up to 50 ms", .rows("R-50"))
     func fullQueue() throws {
         let path = try SocketAddress(unixPath: "/run/engine.sock")
         let steps = try ConnectionSteps(by: .unix(path: "/run/engine.sock")) {

@@ -38,7 +38,7 @@ struct CurlCaseTests {
         test.client.operations.flatMap(\.options).contains { $0.name == "cookie" || $0.name == "cookie-jar" }
     }
 
-    @Test("every cookie case of curl runs, or differs for a stated reason (R-39)")
+    @Test("every cookie case of curl runs, or differs for a stated reason", .rows("R-39"))
     func cookies() async throws {
         var (agreeing, differing) = (0, 0)
         for test in Self.cookieCases {
@@ -53,7 +53,8 @@ struct CurlCaseTests {
     }
 
     @Test(
-        "requests, responses and errors are those that curl expects (R-2, R-9, R-20, R-27, R-31, R-32, R-34, R-37)",
+        "requests, responses and errors are those that curl expects",
+        .rows("R-2", "R-9", "R-20", "R-27", "R-31", "R-32", "R-34", "R-37"),
         arguments: run)
     func agrees(test: CurlCase) async throws {
         let found = try await Self.deviations(in: test)

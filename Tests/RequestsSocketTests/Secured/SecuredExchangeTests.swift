@@ -24,7 +24,8 @@ struct SecuredExchangeTests {
     }
 
     @Test(
-        "a GET has the body, the protocol and the time of TLS; the second one, after the tickets, needs no handshake (R-51, S-1, S-33)"
+        "a GET has the body, the protocol and the time of TLS; the second one, after the tickets, needs no handshake",
+        .rows("R-51", "S-1", "S-33")
     )
     func metrics() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in line.respondToAll(ok) }
@@ -68,7 +69,7 @@ struct SecuredExchangeTests {
         }
     }
 
-    @Test("a further connection resumes the session (S-35)", arguments: [0x0303, 0x0304])
+    @Test("a further connection resumes the session", .rows("S-35"), arguments: [0x0303, 0x0304])
     func resumption(version: Int) async throws {
         let peer = try ScriptedPeer(
             securedWith: Secured.server { $0.versions = version...version }
@@ -101,7 +102,7 @@ struct SecuredExchangeTests {
         #expect(error?.reason == .timedOut(.sending) && error?.mayHaveReachedServer == true)
     }
 
-    @Test("the orderly close of an idle connection leads to another one, and one transmission (S-34)")
+    @Test("the orderly close of an idle connection leads to another one, and one transmission", .rows("S-34"))
     func orderlyClose() async throws {
         let peer = try Self.peer(ok, closingOrderly: true)
         let executor = try Secured.executor()
@@ -114,7 +115,9 @@ struct SecuredExchangeTests {
         #expect(peer.connections == 3)
     }
 
-    @Test("a body that is cut before close_notify is a lost connection (S-40, R-21)", arguments: SecuredCall.allCases)
+    @Test(
+        "a body that is cut before close_notify is a lost connection", .rows("S-40", "R-21"),
+        arguments: SecuredCall.allCases)
     func cut(call: SecuredCall) async throws {
         let cases: [(text: String, body: String?)] = [
             (Self.counted + "abc", "abc"), (Self.chunked + "5\r\nabcde\r\n", "abcde"), (Self.untilClose, nil),
@@ -128,7 +131,7 @@ struct SecuredExchangeTests {
         }
     }
 
-    @Test("a cut after a complete message is a response on a connection that is not reused (S-41)")
+    @Test("a cut after a complete message is a response on a connection that is not reused", .rows("S-41"))
     func cutAfterMessage() async throws {
         let peer = try Self.peer(ok, closingOrderly: false)
         let executor = try Secured.executor()
@@ -141,7 +144,9 @@ struct SecuredExchangeTests {
         #expect(peer.connections == 2)
     }
 
-    @Test("close_notify inside a counted or chunked body is a lost connection (S-42)", arguments: SecuredCall.allCases)
+    @Test(
+        "close_notify inside a counted or chunked body is a lost connection", .rows("S-42"),
+        arguments: SecuredCall.allCases)
     func endInside(call: SecuredCall) async throws {
         for text in [Self.counted + "abc", Self.chunked + "5\r\nabcde\r\n"] {
             let peer = try Self.peer(text, closingOrderly: true)
@@ -151,7 +156,7 @@ struct SecuredExchangeTests {
         }
     }
 
-    @Test("close_notify ends a body without a length (S-43, R-21)", arguments: SecuredCall.allCases)
+    @Test("close_notify ends a body without a length", .rows("S-43", "R-21"), arguments: SecuredCall.allCases)
     func untilClose(call: SecuredCall) async throws {
         let peer = try Self.peer(Self.untilClose + "abc", closingOrderly: true)
         let executor = try Secured.executor()
@@ -159,7 +164,7 @@ struct SecuredExchangeTests {
         #expect(executor.connections.open == 0)
     }
 
-    @Test("an early response during an upload is delivered (S-50)", arguments: SecuredCall.allCases)
+    @Test("an early response during an upload is delivered", .rows("S-50"), arguments: SecuredCall.allCases)
     func earlyResponse(call: SecuredCall) async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in
             guard line.receiveRequest() != nil else { return }
@@ -176,7 +181,7 @@ struct SecuredExchangeTests {
         peer.stop()
     }
 
-    @Test("uploads from memory, a file and a stream arrive as they are (R-6)", arguments: SecuredCall.allCases)
+    @Test("uploads from memory, a file and a stream arrive as they are", .rows("R-6"), arguments: SecuredCall.allCases)
     func uploads(call: SecuredCall) async throws {
         let folder = TemporaryDirectory()
         let bytes = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
@@ -204,7 +209,7 @@ struct SecuredExchangeTests {
         }
     }
 
-    @Test("redirects from http to https are followed, and to http only if allowed (S-55, R-29)")
+    @Test("redirects from http to https are followed, and to http only if allowed", .rows("S-55", "R-29"))
     func redirects() async throws {
         let target = MockExecutor(.ok("arrived"))
         try await withTestServer(serving: target) { plain in
@@ -234,7 +239,7 @@ struct SecuredExchangeTests {
         }
     }
 
-    @Test("https to a port without TLS, and http to one with TLS, are clear errors (R-65, S-38)")
+    @Test("https to a port without TLS, and http to one with TLS, are clear errors", .rows("R-65", "S-38"))
     func otherProtocol() async throws {
         let plain = try ScriptedPeer { line, _, _ in
             _ = line.receive()

@@ -10,7 +10,7 @@ import Testing
 @Suite("https: handshakes", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(10)))
 struct SecuredHandshakeTests {
     @Test(
-        "a handshake that stalls after any byte ends with the connect limit (S-45, R-48)",
+        "a handshake that stalls after any byte ends with the connect limit", .rows("S-45", "R-48"),
         .notInstrumented("its cases only take long"),
         arguments: [0x0303, 0x0304])
     func stalled(version: Int) async throws {
@@ -52,7 +52,7 @@ struct SecuredHandshakeTests {
         }
     }
 
-    @Test("a connection that is cut in the handshake is a failed connection, and nothing was sent (S-39)")
+    @Test("a connection that is cut in the handshake is a failed connection, and nothing was sent", .rows("S-39"))
     func cut() async throws {
         let executor = try await Secured.loadedExecutor()
         let peer = try ScriptedPeer(
@@ -66,7 +66,7 @@ struct SecuredHandshakeTests {
         peer.stop()
     }
 
-    @Test("a server that responds late in the handshake is subject to the connect limit (S-61)")
+    @Test("a server that responds late in the handshake is subject to the connect limit", .rows("S-61"))
     func slow() async throws {
         let executor = try await Secured.loadedExecutor()
         let server = try Secured.server()
@@ -95,7 +95,8 @@ struct SecuredHandshakeTests {
     }
 
     @Test(
-        "bytes of a record that arrive one by one extend no limit: of the handshake, the head and the body (S-46)",
+        "bytes of a record that arrive one by one extend no limit: of the handshake, the head and the body",
+        .rows("S-46"),
         arguments: SecuredCall.allCases)
     func dripped(call: SecuredCall) async throws {
         let executor = try await Secured.loadedExecutor()
@@ -133,7 +134,7 @@ struct SecuredHandshakeTests {
         func cancelOne() { calls.withLock { $0.values.randomElement() }?.cancel() }
     }
 
-    @Test("cancelled calls and cut connections leave no connection in use (S-47)")
+    @Test("cancelled calls and cut connections leave no connection in use", .rows("S-47"))
     func storm() async throws {
         let count =
             ProcessInfo.processInfo.environment["REQUESTS_CANCELLATIONS"].flatMap(Int.init).map { $0 / 2 } ?? 200

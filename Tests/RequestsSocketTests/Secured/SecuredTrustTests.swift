@@ -20,7 +20,9 @@ struct SecuredTrustTests {
         }
     }
 
-    @Test("a refused certificate is an error with its reason and the chain, and nothing is sent (S-2, S-6, R-61)")
+    @Test(
+        "a refused certificate is an error with its reason and the chain, and nothing is sent",
+        .rows("S-2", "S-6", "R-61"))
     func refusal() async throws {
         let peer = try Self.peer(Secured.server(names: ["other.test"]))
         for call in SecuredCall.allCases {
@@ -43,7 +45,7 @@ struct SecuredTrustTests {
         #expect(peer.notes.isEmpty)
     }
 
-    @Test("without verification an executor connects, and other executors still refuse (R-62, HT-25)", .rows("C25"))
+    @Test("without verification an executor connects, and other executors still refuse", .rows("R-62", "HT-25", "C25"))
     func unverified() async throws {
         let peer = try Self.peer(Secured.server(names: ["other.test"]))
         let careless = SocketExecutor.with { $0.tls.trust = .insecureSkipsVerification }
@@ -55,7 +57,7 @@ struct SecuredTrustTests {
         #expect(peer.notes.count == 3 && careful.connections.open == 0)
     }
 
-    @Test("only a server with a pinned key receives a request (HT-26, AF-62, PF-2, T-84, R-63)")
+    @Test("only a server with a pinned key receives a request", .rows("HT-26", "AF-62", "PF-2", "T-84", "R-63"))
     func pins() async throws {
         let peer = try Self.peer(Secured.server())
         let probe = Lock<TLSConfiguration.Fingerprint?>(nil)
@@ -78,7 +80,7 @@ struct SecuredTrustTests {
         #expect(peer.notes.count == 3)
     }
 
-    @Test("a check of the app receives the verified chain, and its error refuses the server (PM-13)")
+    @Test("a check of the app receives the verified chain, and its error refuses the server", .rows("PM-13"))
     func check() async throws {
         struct NotToday: Error, CustomStringConvertible { let description = "not today" }
         let peer = try Self.peer(Secured.server())
@@ -104,8 +106,8 @@ struct SecuredTrustTests {
     }
 
     @Test(
-        "a client certificate is sent, and a missing one is a TLS failure that is not retried (S-30, R-51)",
-        .rows("PM-130"))
+        "a client certificate is sent, and a missing one is a TLS failure that is not retried",
+        .rows("S-30", "R-51", "PM-130"))
     func clientCertificate() async throws {
         let identity = try TestCertificates.shared().identity(for: ["client.test"])
         var tls = TestServer.TLS()
@@ -129,7 +131,7 @@ struct SecuredTrustTests {
         }
     }
 
-    @Test("no key and no passphrase is in logs and errors of requests with a client certificate (S-56)")
+    @Test("no key and no passphrase is in logs and errors of requests with a client certificate", .rows("S-56"))
     func logs() async throws {
         let (key, passphrase) = (try CertificateKey(.p256), "correct horse battery staple")
         let certificate = try CertificateMaker("client.test", names: [.dns("client.test")]).make(key).pem
@@ -161,7 +163,7 @@ struct SecuredTrustTests {
         for secret in secrets + [passphrase[...]] { #expect(!logged.contains { $0.contains(secret) }) }
     }
 
-    @Test("versions without a common one are refused (R-64, S-25, S-26)")
+    @Test("versions without a common one are refused", .rows("R-64", "S-25", "S-26"))
     func versions() async throws {
         var tls = TestServer.TLS()
         tls.maximumVersion = .tls12
@@ -174,7 +176,7 @@ struct SecuredTrustTests {
         }
     }
 
-    @Test("an application protocol other than http/1.1 that a server selects is refused (S-28)")
+    @Test("an application protocol other than http/1.1 that a server selects is refused", .rows("S-28"))
     func otherApplicationProtocol() async throws {
         let peer = try Self.peer(Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] })
         let both = try Secured.executor { $0.tls.applicationProtocols = ["h2", "http/1.1"] }
@@ -218,7 +220,7 @@ struct SecuredTrustTests {
         #expect(error?.reason == .connectionLost && error?.detail?.contains("HTTP/2") == false)
     }
 
-    @Test("after a reload new connections use the new files, and idle ones are closed (R-51, S-36)")
+    @Test("after a reload new connections use the new files, and idle ones are closed", .rows("R-51", "S-36"))
     func reload() async throws {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "ca.pem")
@@ -299,7 +301,7 @@ struct SecuredTrustTests {
         #expect(calls.withLock { $0 } == 1 && peer.connections == 3)
     }
 
-    @Test("a connection in use during a reload is closed after its exchange (R-51)")
+    @Test("a connection in use during a reload is closed after its exchange", .rows("R-51"))
     func reloadDuringExchange() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in
             while line.receiveRequest() != nil, peer.waitForResume() { line.send(ok) }
@@ -317,7 +319,7 @@ struct SecuredTrustTests {
         peer.stop()
     }
 
-    @Test("without libssl https is an error that says what to install, and nothing is sent; http works (S-52)")
+    @Test("without libssl https is an error that says what to install, and nothing is sent; http works", .rows("S-52"))
     func noLibrary() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let library = TLSLibrary(cryptoFile: "/nowhere/libcrypto.so", sslFile: "/nowhere/libssl.so")
@@ -331,7 +333,7 @@ struct SecuredTrustTests {
         #expect(try await executor.execute(peer.request()).text == "ok")
     }
 
-    @Test("invalid settings are an error before anything is sent (S-53, S-54)")
+    @Test("invalid settings are an error before anything is sent", .rows("S-53", "S-54"))
     func invalidSettings() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let settings: [@Sendable (inout TLSConfiguration) -> Void] = [
@@ -349,7 +351,7 @@ struct SecuredTrustTests {
         #expect(peer.connections == 0)
     }
 
-    @Test("100 first calls at once succeed (R-52)")
+    @Test("100 first calls at once succeed", .rows("R-52"))
     func manyFirstCalls() async throws {
         let peer = try Self.peer(Secured.server())
         let executor = try Secured.executor()

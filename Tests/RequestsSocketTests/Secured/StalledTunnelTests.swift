@@ -2,6 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import RequestsTLS
 import RequestsTestServer
+import TestSupport
 import Testing
 
 /// Tunnels that stop at any byte which the proxy sends: of its TLS, its replies, and the TLS of the origin server.
@@ -107,7 +108,8 @@ struct StalledTunnelTests {
     }
 
     @Test(
-        "a call that is cancelled at any byte of a tunnel fails as cancelled, and leaves no connection (S-47, R-51)",
+        "a call that is cancelled at any byte of a tunnel fails as cancelled, and leaves no connection",
+        .rows("S-47", "R-51"),
         arguments: schemes)
     func cancelled(scheme: Scheme) async throws {
         let proxy = try Self.proxy(scheme)
@@ -134,7 +136,8 @@ struct StalledTunnelTests {
     }
 
     @Test(
-        "a tunnel that stalls at any byte ends with the connect limit, and nothing was sent (S-45, R-48, R-51)",
+        "a tunnel that stalls at any byte ends with the connect limit, and nothing was sent",
+        .rows("S-45", "R-48", "R-51"),
         arguments: schemes)
     func stalled(scheme: Scheme) async throws {
         let proxy = try Self.proxy(scheme)

@@ -3,6 +3,7 @@ import RequestsMiddleware
 import RequestsPOSIX
 import RequestsSocket
 import RequestsTLS
+import TestSupport
 import Testing
 
 /// The challenges of proxies before they provide a tunnel.
@@ -51,7 +52,8 @@ struct TunnelChallengeTests {
     }
 
     @Test(
-        "a challenge to CONNECT is met on the same connection where the proxy keeps it open, else on a new one (R-37, R-51)",
+        "a challenge to CONNECT is met on the same connection where the proxy keeps it open, else on a new one",
+        .rows("R-37", "R-51"),
         arguments: DigestProxy.Ending.allCases)
     func meets(ending: DigestProxy.Ending) async throws {
         let proxy = DigestProxy()
@@ -74,7 +76,7 @@ struct TunnelChallengeTests {
         #expect(proxy.state.withLock { ($0.challenges, $0.accepted) } == (1, 2))
     }
 
-    @Test("neither side of a tunnel receives the credentials of the other (R-27, R-37)")
+    @Test("neither side of a tunnel receives the credentials of the other", .rows("R-27", "R-37"))
     func separate() async throws {
         let challenge = "Digest realm=r, nonce=origin, algorithm=SHA-256, qop=auth"
         let peer = try Self.peer(
@@ -90,7 +92,7 @@ struct TunnelChallengeTests {
     }
 
     @Test(
-        "a challenge of a proxy over TLS is met, also on a new connection (R-37, R-51)",
+        "a challenge of a proxy over TLS is met, also on a new connection", .rows("R-37", "R-51"),
         arguments: [
             DigestProxy.Ending.keepsOpen, .closes, .closesSilently,
         ])
@@ -100,7 +102,7 @@ struct TunnelChallengeTests {
         #expect(response.text == "ok" && peer.connections == (ending.reuses ? 1 : 2))
     }
 
-    @Test("a stale nonce is replaced before the tunnel exists (R-37)")
+    @Test("a stale nonce is replaced before the tunnel exists", .rows("R-37"))
     func stale() async throws {
         let proxy = DigestProxy()
         let peer = try Self.peer(proxy)
@@ -111,7 +113,9 @@ struct TunnelChallengeTests {
         #expect(proxy.state.withLock { ($0.challenges, $0.accepted) } == (2, 2))
     }
 
-    @Test("wrong credentials, and challenges without end, are refusals after a bounded number of requests (R-37, R-66)")
+    @Test(
+        "wrong credentials, and challenges without end, are refusals after a bounded number of requests",
+        .rows("R-37", "R-66"))
     func refused() async throws {
         let count = Lock(0)
         @Sendable func stale() -> String {
@@ -149,7 +153,9 @@ struct TunnelChallengeTests {
         }
     }
 
-    @Test("a challenge whose body never ends, or a proxy that closes each connection, ends the call (R-37, R-48)")
+    @Test(
+        "a challenge whose body never ends, or a proxy that closes each connection, ends the call",
+        .rows("R-37", "R-48"))
     func hostile() async throws {
         let start = "HTTP/1.1 407 No\r\nProxy-Authenticate: Digest realm=r, nonce=n, algorithm=SHA-256, qop=auth\r\n"
         // Bodies that are too long to be read cost a connection for each challenge.
@@ -196,7 +202,9 @@ struct TunnelChallengeTests {
         #expect(silent.connections == 2)
     }
 
-    @Test("credentials of an authenticator that cannot be sent are an error before anything is sent (R-1, R-37)")
+    @Test(
+        "credentials of an authenticator that cannot be sent are an error before anything is sent", .rows("R-1", "R-37")
+    )
     func unusable() async throws {
         let peer = try Self.peer(DigestProxy())
         let executor = try Self.executor(through: peer, with: ProxyChallengeTests.Fixed("a\r\nX: y"))
@@ -205,7 +213,7 @@ struct TunnelChallengeTests {
         #expect(peer.notes.isEmpty)
     }
 
-    @Test("a lost connection after CONNECT with credentials is replaced once, without a loop (R-37)")
+    @Test("a lost connection after CONNECT with credentials is replaced once, without a loop", .rows("R-37"))
     func lost() async throws {
         let proxy = DigestProxy()
         let origin = try Secured.server(names: ["origin.example"])

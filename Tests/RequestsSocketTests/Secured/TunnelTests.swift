@@ -46,7 +46,7 @@ struct TunnelTests {
         }
     }
 
-    @Test("https through a proxy is a tunnel: the proxy receives no field of the request (R-51, R-27)")
+    @Test("https through a proxy is a tunnel: the proxy receives no field of the request", .rows("R-51", "R-27"))
     func tunnel() async throws {
         let peer = try Self.proxy(origin: Secured.server(names: ["origin.example"]))
         let executor = try Self.executor(through: peer, authorization: Self.credentials)
@@ -71,7 +71,7 @@ struct TunnelTests {
         #expect(peer.connections == 2)
     }
 
-    @Test("the certificate in a tunnel is that of the origin server (S-2, R-51)")
+    @Test("the certificate in a tunnel is that of the origin server", .rows("S-2", "R-51"))
     func wrongOrigin() async throws {
         let peer = try Self.proxy(origin: Secured.server(names: ["proxy.example"]))
         let error = await (try Self.executor(through: peer)).failure(of: try request("https://origin.example/"))
@@ -81,7 +81,7 @@ struct TunnelTests {
         #expect(peer.notes.count == 1)
     }
 
-    @Test("a refusal of the proxy is an error with its response, before anything is sent (R-51)")
+    @Test("a refusal of the proxy is an error with its response, before anything is sent", .rows("R-51"))
     func refusals() async throws {
         for (status, isPermanent) in [(407, true), (403, true), (502, false), (503, false), (301, false)] {
             let peer = try Self.proxy(
@@ -122,7 +122,8 @@ struct TunnelTests {
         }
     }
 
-    @Test("a proxy that violates HTTP, closes or stalls is a typed error, before anything is sent (R-51, R-48)")
+    @Test(
+        "a proxy that violates HTTP, closes or stalls is a typed error, before anything is sent", .rows("R-51", "R-48"))
     func hostileProxies() async throws {
         let origin = try Secured.server()
         for (response, reason) in [
@@ -148,7 +149,7 @@ struct TunnelTests {
         }
     }
 
-    @Test("a head of the proxy that arrives byte by byte, after an interim response, is read (R-51)")
+    @Test("a head of the proxy that arrives byte by byte, after an interim response, is read", .rows("R-51"))
     func splitHead() async throws {
         let origin = try Secured.server(names: ["origin.example"])
         let peer = try ScriptedPeer { line, _, _ in
@@ -160,7 +161,7 @@ struct TunnelTests {
         #expect(try await Self.executor(through: peer).execute(request("https://origin.example/")).text == "ok")
     }
 
-    @Test("a proxy with the scheme https is reached over TLS, also below the TLS of the origin (R-51)")
+    @Test("a proxy with the scheme https is reached over TLS, also below the TLS of the origin", .rows("R-51"))
     func securedProxy() async throws {
         let forwarding = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in
             while let request = line.receiveRequest() {

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -9,7 +10,7 @@ private func prepared(_ body: BodyProvider) throws -> PreparedRequest {
 
 @Suite("Body providers")
 struct BodyProviderTests {
-    @Test("an empty form has a content type and no body (PM-44, AF-11, D-17)")
+    @Test("an empty form has a content type and no body", .rows("PM-44", "AF-11", "D-17"))
     func emptyForm() throws {
         for body in [BodyProvider.form(parameters: [:]), .form(QueryItems.empty)] {
             let request = try prepared(body)
@@ -18,7 +19,7 @@ struct BodyProviderTests {
         }
     }
 
-    @Test("a form made from query items keeps order, duplicates and bare names (PM-43, C3, C6)")
+    @Test("a form made from query items keeps order, duplicates and bare names", .rows("PM-43", "C3", "C6"))
     func itemForm() throws {
         let text = "x y"
         #expect(try prepared(.form(["b": 1, "a": text, "b": nil])).body.text == "b=1&a=x%20y&b")
@@ -26,7 +27,9 @@ struct BodyProviderTests {
         #expect(try prepared(.form(parameters: ["b": ["c": [1, 2]]])).body.text == "b%5Bc%5D=1&b%5Bc%5D=2")
     }
 
-    @Test("a property list is encoded as XML or binary, and a value that cannot be one is a typed error (AF-20, T-75)")
+    @Test(
+        "a property list is encoded as XML or binary, and a value that cannot be one is a typed error",
+        .rows("AF-20", "T-75"))
     func propertyList() throws {
         struct Settings: Codable, Equatable { var name = "n", count = 3 }
         for format in [PropertyListDecoder.PropertyListFormat.xml, .binary] {
@@ -44,7 +47,7 @@ struct BodyProviderTests {
         #expect(null?.underlying as? RequestParameters.ParameterError == .nullInPropertyList)
     }
 
-    @Test("empty JSON objects and arrays are sent (D-21)")
+    @Test("empty JSON objects and arrays are sent", .rows("D-21"))
     func emptyJSON() throws {
         #expect(try prepared(.json([String: Int]())).body.text == "{}")
         #expect(try prepared(.json([Int]())).body.text == "[]")
@@ -56,7 +59,7 @@ struct BodyProviderTests {
         }
     }
 
-    @Test("numbers that JSON cannot represent are a typed error, for values and for parameters (T-75, AF-19)")
+    @Test("numbers that JSON cannot represent are a typed error, for values and for parameters", .rows("T-75", "AF-19"))
     func invalidJSON() {
         for value in [Double.nan, .infinity] {
             let encoded = #expect(throws: RequestError.self) { try prepared(.json(["a": value])) }
@@ -98,7 +101,7 @@ struct BodyProviderTests {
         }
     }
 
-    @Test("a file is sent by its path, with the content type of its extension (AF-31, HT-36)")
+    @Test("a file is sent by its path, with the content type of its extension", .rows("AF-31", "HT-36"))
     func file() throws {
         let request = try prepared(.file(at: URL(filePath: "/no/such/Photo.JPG"), range: 2..<4))
         #expect(request.header[.contentType] == "image/jpeg")
@@ -107,7 +110,9 @@ struct BodyProviderTests {
         #expect(named.header[.contentType] == "image/png")
     }
 
-    @Test("a URL that is not a file URL is a typed error (AF-32, T-47)", arguments: ["http://e.com/a", "data:,a", "a"])
+    @Test(
+        "a URL that is not a file URL is a typed error", .rows("AF-32", "T-47"),
+        arguments: ["http://e.com/a", "data:,a", "a"])
     func notAFile(text: String) throws {
         let url = try #require(URL(string: text))
         for body in [BodyProvider.file(at: url), .multipart([.file(at: url, name: "f")])] {
@@ -118,7 +123,7 @@ struct BodyProviderTests {
     }
 
     @Test(
-        "the usual type of a file follows from its extension in any case (HT-36, AF-31)",
+        "the usual type of a file follows from its extension in any case", .rows("HT-36", "AF-31"),
         arguments: [
             ("a.png", "image/png"), ("A.PNG", "image/png"), ("/x.txt/archive.tar.gz", "application/gzip"),
             ("noextension", "application/octet-stream"), ("x.", "application/octet-stream"),
@@ -159,7 +164,8 @@ struct BodyProviderTests {
         #expect(try await request.body.collected().text == "abc")
     }
 
-    @Test("GET and HEAD reject a body, also a multipart form (T-47, AF-30)", arguments: [HTTPMethod.get, .head])
+    @Test(
+        "GET and HEAD reject a body, also a multipart form", .rows("T-47", "AF-30"), arguments: [HTTPMethod.get, .head])
     func bodiless(method: HTTPMethod) {
         for body in [BodyProvider.multipart([.text("a", name: "b")]), .text("a"), .form(["a": 1])] {
             expectInvalid(.bodyNotAllowed) {

@@ -1,6 +1,7 @@
 import Requests
 import Synchronization
 import TestCorpora
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -14,7 +15,7 @@ private func contentType(
 
 @Suite("Multipart boundaries")
 struct MultipartBoundaryTests {
-    @Test("a hundred thousand boundaries are distinct, and none is longer than 70 characters (R-7, AF-36)")
+    @Test("a hundred thousand boundaries are distinct, and none is longer than 70 characters", .rows("R-7", "AF-36"))
     func distinct() throws {
         var seen: Set<String> = []
         for _ in 0..<100_000 {
@@ -29,7 +30,7 @@ struct MultipartBoundaryTests {
         #expect(afnetworking.contains(/boundary="?Boundary\+[0-9A-F]{32}"?$/))
     }
 
-    @Test("a random boundary that the content contains is drawn again, and a fixed one is rejected (R-7)")
+    @Test("a random boundary that the content contains is drawn again, and a fixed one is rejected", .rows("R-7"))
     func collisions() throws {
         let drawn = Mutex(["first", "second", "third"])
         let boundary = MultipartForm.Boundary.made { drawn.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } }
@@ -51,7 +52,7 @@ struct MultipartBoundaryTests {
         #expect(try contentType("boundary+-", [.text(String(content), name: "a")]).hasSuffix("\"boundary+-\"") == false)
     }
 
-    @Test("deferred content that contains the boundary is an error while it is sent (R-7)")
+    @Test("deferred content that contains the boundary is an error while it is sent", .rows("R-7"))
     func deferredCollision() async throws {
         let provider = BodyProvider.multipart([.deferred { [.text("xBx", name: "a")] }], boundary: "B")
         let body = try api.post(provider, to: "/x").prepared().body
@@ -60,7 +61,7 @@ struct MultipartBoundaryTests {
     }
 
     @Test(
-        "an invalid boundary is rejected (R-7)",
+        "an invalid boundary is rejected", .rows("R-7"),
         arguments: ["", "a ", "a\r\nb", "a\"b", "é", "a;b", String(repeating: "a", count: 71)])
     func invalid(text: String) {
         let error = #expect(throws: RequestError.self) { try contentType(MultipartForm.Boundary(text)) }
@@ -73,7 +74,7 @@ struct MultipartBoundaryTests {
     }
 
     @Test(
-        "forms are written as in browsers (R-7)",
+        "forms are written as in browsers", .rows("R-7"),
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         for item in try #require(Corpora.multipart).serialize where !item.textValueNewlinesNormalised {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Reading request bodies", .timeLimit(.minutes(10)))
 struct RequestBodyReadingTests {
-    @Test("a file or a byte range of it is read in chunks of at most 256 KiB (PM-51)")
+    @Test("a file or a byte range of it is read in chunks of at most 256 KiB", .rows("PM-51"))
     func chunks() async throws {
         try await withFile(of: 1_000_000) { url, content in
             let body = RequestBody.file(path: url.path)
@@ -40,7 +40,7 @@ struct RequestBodyReadingTests {
     }
 
     @Test(
-        "a file that is not readable or too short is a typed error before anything is sent (AF-32, T-47)",
+        "a file that is not readable or too short is a typed error before anything is sent", .rows("AF-32", "T-47"),
         arguments: [
             RequestBody.file(path: "/no/such/file"), .file(path: "/tmp"), .file(path: ""), .file(path: "/tmp/a\u{0}b"),
             .file(path: "/dev/null"), .file(path: #filePath, range: 0..<1_000_000_000),
@@ -82,7 +82,7 @@ struct RequestBodyReadingTests {
         #expect(wrong?.underlying as? BodyProvider.BodyError == .wrongLength(expected: 4, found: 3))
     }
 
-    @Test("writing a body to a file replaces the file with the bytes that would be sent (T-48, AF-40)")
+    @Test("writing a body to a file replaces the file with the bytes that would be sent", .rows("T-48", "AF-40"))
     func writing() async throws {
         try await withFile(of: 600_000) { url, content in
             let target = url.appendingPathExtension("copy")
@@ -98,7 +98,9 @@ struct RequestBodyReadingTests {
         }
     }
 
-    @Test("a body that fails keeps the existing file, and a path that is not writable is an error (T-48, AF-40)")
+    @Test(
+        "a body that fails keeps the existing file, and a path that is not writable is an error", .rows("T-48", "AF-40")
+    )
     func failedWriting() async throws {
         struct Odd: Error {}
         let body = RequestBody.stream { AsyncThrowingStream<Data, any Error> { $0.finish(throwing: Odd()) } }
@@ -118,7 +120,7 @@ struct RequestBodyReadingTests {
         }
     }
 
-    @Test("a throttled body is sent in packets with a pause between them (AF-35)")
+    @Test("a throttled body is sent in packets with a pause between them", .rows("AF-35"))
     func throttling() async throws {
         let clock = CountingClock()
         let body = try RequestBody.bytes(Data(repeating: 7, count: 40)).throttled(packetSize: 16, clock: clock)

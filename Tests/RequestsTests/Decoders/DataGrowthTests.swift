@@ -24,7 +24,7 @@ struct DataGrowthTests {
     ]
 
     @Test(
-        "the time to parse an event stream is proportional to its length, whole and in small chunks (R-71)",
+        "the time to parse an event stream is proportional to its length, whole and in small chunks", .rows("R-71"),
         arguments: events)
     func eventStreams(shape: Shape) async throws {
         for chunk in [Int.max, 16] {
@@ -52,7 +52,7 @@ struct DataGrowthTests {
     ]
 
     @Test(
-        "the time to read lines is proportional to the length of the body, whole and in small chunks (R-71)",
+        "the time to read lines is proportional to the length of the body, whole and in small chunks", .rows("R-71"),
         arguments: lines)
     func linesOfText(shape: Shape) async throws {
         for chunk in [Int.max, 16] {
@@ -92,7 +92,8 @@ struct DataGrowthTests {
     ]
 
     @Test(
-        "the time to check JSON is proportional to its length, even if it is too deep or out of range (R-71, R-75)",
+        "the time to check JSON is proportional to its length, even if it is too deep or out of range",
+        .rows("R-71", "R-75"),
         arguments: texts)
     func jsonTexts(shape: Shape) async throws {
         let ratio = try await Growth.ratio { size in
@@ -111,7 +112,9 @@ struct DataGrowthTests {
         #expect(lines <= Growth.limit, "as a line")
     }
 
-    @Test("the time to locate a decoding error is proportional to the length of the JSON (R-71)", arguments: texts)
+    @Test(
+        "the time to locate a decoding error is proportional to the length of the JSON", .rows("R-71"), arguments: texts
+    )
     func locating(shape: Shape) async throws {
         let paths: [[JSONLocator.PathComponent]] = [[], [.index(.max)], [.key("a"), .key("none")], [.key("é")]]
         for path in paths {

@@ -10,7 +10,7 @@ struct DecoderLimitTests {
         StubExecutor { request in .stream(chunks, type: "text/plain", to: request) }
     }
 
-    @Test("a limit replaces that of the decoder, and reaches the executor (RQ-25)")
+    @Test("a limit replaces that of the decoder, and reaches the executor", .rows("RQ-25"))
     func delivery() throws {
         let limits: [ResponseBody.Delivery] = [
             ResponseDecoder.json([Int].self).limited(to: 9).delivery,
@@ -27,7 +27,7 @@ struct DecoderLimitTests {
         #expect(ResponseDecoder.json([Int].self).limited(to: 9).acceptedTypes == [.json])
     }
 
-    @Test("a combined decoder rejects a body longer than the limit, and decodes one of that length (RQ-25)")
+    @Test("a combined decoder rejects a body longer than the limit, and decodes one of that length", .rows("RQ-25"))
     func combined() async throws {
         let decoder = ResponseDecoder.json([Int].self).map { $0.count }
         #expect(try await StubExecutor(200, "[1]").perform(api.get(decoder.limited(to: 3), from: "/x")) == 1)
@@ -37,7 +37,7 @@ struct DecoderLimitTests {
         #expect(error?.reason == .tooLarge(limit: 2))
     }
 
-    @Test("a streamed body fails beyond the limit, after the bytes within it, and on every later call (RQ-25)")
+    @Test("a streamed body fails beyond the limit, after the bytes within it, and on every later call", .rows("RQ-25"))
     func streamed() async throws {
         let executor = Self.streaming(["ab", "cd", "e"])
         let all = try await executor.perform(api.get(.chunks.limited(to: 5), from: "/x"))
@@ -61,7 +61,7 @@ struct DecoderLimitTests {
         #expect(error?.reason == .tooLarge(limit: 9))
     }
 
-    @Test("a download over the limit is removed (RQ-25)")
+    @Test("a download over the limit is removed", .rows("RQ-25"))
     func download() async throws {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "file")

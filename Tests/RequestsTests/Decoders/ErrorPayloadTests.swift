@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -18,7 +19,7 @@ struct ErrorPayloadTests {
             })
     }
 
-    @Test("a declared payload is decoded from the thrown error (HT-31, PM-69, AF-53)")
+    @Test("a declared payload is decoded from the thrown error", .rows("HT-31", "PM-69", "AF-53"))
     func declared() async throws {
         let request = api.get(.json([Int].self), from: "/x").decodingErrorPayload(as: Refusal.self)
         let error = try await Self.error("{\"why\":\"full\"}", type: "text/plain", status: 507, request)
@@ -35,7 +36,8 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "the body of an error is JSON if its content type is, or if JSON is assumed (PM-70, PM-26, T-35, HT-32)",
+        "the body of an error is JSON if its content type is, or if JSON is assumed",
+        .rows("PM-70", "PM-26", "T-35", "HT-32"),
         arguments: [
             ("application/json", "{\"error\":1}", false, true), ("text/json", "{\"error\":1}", false, true),
             ("application/problem+json", "{\"error\":1}", false, true), ("text/plain", "{\"error\":1}", false, false),
@@ -51,7 +53,7 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "a code and a message are found under their usual names, nested ones first (HT-31, HT-32, T-82)",
+        "a code and a message are found under their usual names, nested ones first", .rows("HT-31", "HT-32", "T-82"),
         arguments: [
             ("{\"code\":500,\"message\":\"Database error\"}", "500", "Database error"),
             ("{\"error\":{\"error_code\":\"E1\",\"message\":\"m\"}}", "E1", "m"),
@@ -68,7 +70,8 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "an error has the status, URL and text of the response, and no body where none is allowed (PM-69, T-36, AF-50, HT-32)"
+        "an error has the status, URL and text of the response, and no body where none is allowed",
+        .rows("PM-69", "T-36", "AF-50", "HT-32")
     )
     func properties() async throws {
         let request = api.get(.json([Int].self), from: "/x")
@@ -101,7 +104,7 @@ struct ErrorPayloadTests {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(ProblemDetails.self, from: Data("[]".utf8)) }
     }
 
-    @Test("an error distinguishes truncated JSON from invalid JSON (T-58)")
+    @Test("an error distinguishes truncated JSON from invalid JSON", .rows("T-58"))
     func cutShort() async throws {
         let request = api.get(.json([Int].self), from: "/x")
         #expect(try await Self.error("[1, 2", status: 200, request).isJSONTruncated)
@@ -111,7 +114,9 @@ struct ErrorPayloadTests {
         #expect(try await Self.error("{\"a\":", status: 200, api.get(.jsonValue, from: "/x")).isJSONTruncated)
     }
 
-    @Test("if status and content type are both unacceptable, the content type is the underlying error (AF-50, T-72)")
+    @Test(
+        "if status and content type are both unacceptable, the content type is the underlying error",
+        .rows("AF-50", "T-72"))
     func nested() async throws {
         let request = api.get(.json([Int].self), from: "/x")
         for validator in [ResponseValidator.standard, .strict()] {

@@ -1,5 +1,6 @@
 import Requests
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("Event streams")
@@ -24,7 +25,8 @@ struct EventStreamTests {
         }
     }
 
-    @Test("parsing does not depend on where a stream is split, even with an event over the limit (R-71, R-75)")
+    @Test(
+        "parsing does not depend on where a stream is split, even with an event over the limit", .rows("R-71", "R-75"))
     func cuts() {
         let pieces = [
             "data", "data: a", "data:b\u{301}", "id: 1", "id: \0", "id", "event: e", "retry: 7", ":", "\u{FEFF}", "",
@@ -44,7 +46,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "retry is a number of milliseconds in digits, limited to one day (R-75)",
+        "retry is a number of milliseconds in digits, limited to one day", .rows("R-75"),
         arguments: [
             ("0", 0), ("007", 7), ("86400000", 86_400_000), ("86400001", 86_400_000),
             ("9223372036854775807", 86_400_000), ("9223372036854775808", 86_400_000),
@@ -58,7 +60,7 @@ struct EventStreamTests {
         #expect(parser.reconnectionTime == milliseconds.map { .milliseconds($0) })
     }
 
-    @Test("field names are compared byte by byte, and a mark after a delimiter belongs to the value (R-75)")
+    @Test("field names are compared byte by byte, and a mark after a delimiter belongs to the value", .rows("R-75"))
     func marks() throws {
         var parser = ServerSentEvent.Parser()
         let events = try parser.read("data:\u{301}x\ndata: \u{200D}y\nevent\u{FE0F}: e\ndata:a\r\u{301}:b\n\n".utf8)
@@ -66,7 +68,7 @@ struct EventStreamTests {
         #expect(events.map(\.type) == ["message"])
     }
 
-    @Test("an event over the limit is an error that repeats, after the events before it (R-25)")
+    @Test("an event over the limit is an error that repeats, after the events before it", .rows("R-25"))
     func limit() async throws {
         var parser = ServerSentEvent.Parser(limit: 10)
         var events: [ServerSentEvent] = []
@@ -86,7 +88,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "the type, the data and each line count toward the limit, comments and unknown fields too (R-25)",
+        "the type, the data and each line count toward the limit, comments and unknown fields too", .rows("R-25"),
         arguments: [
             "data: 1234\ndata: 123456\n", "event: 12345\ndata: 123456", ":12345678901234567", "x12345678901234567",
             "id: 1234567890123",

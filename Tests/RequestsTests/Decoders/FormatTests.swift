@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -14,7 +15,7 @@ struct FormatTests {
         StubExecutor(status, header: type.map { [Field(name: .contentType, value: $0)] } ?? [], body)
     }
 
-    @Test("JSON is decoded with strategies for dates and keys (PM-61)")
+    @Test("JSON is decoded with strategies for dates and keys", .rows("PM-61"))
     func strategies() async throws {
         let executor = Self.stub("{\"user_name\": \"a\", \"since\": \"1994-11-06T08:49:37.5+01:00\"}")
         let user = try await executor.perform(
@@ -46,7 +47,8 @@ struct FormatTests {
     }
 
     @Test(
-        "JSON is decoded under the content types that servers use and rejected under others (AF-53, PF-7, T-33, T-73, D-15)"
+        "JSON is decoded under the content types that servers use and rejected under others",
+        .rows("AF-53", "PF-7", "T-33", "T-73", "D-15")
     )
     func types() async throws {
         let request = api.get(.json([String: Int].self), from: "/x")
@@ -67,7 +69,9 @@ struct FormatTests {
         #expect(empty?.reason == .unexpectedNoContent)
     }
 
-    @Test("an optional decoder returns nil for an empty body, for white space and for a 204 (AF-53, C13, T-73)")
+    @Test(
+        "an optional decoder returns nil for an empty body, for white space and for a 204",
+        .rows("AF-53", "C13", "T-73"))
     func optional() async throws {
         let request = api.get(.optional(.json([String: Int].self)), from: "/x")
         for body in ["", " ", " \r\n"] { #expect(try await Self.stub(body).perform(request) == nil) }
@@ -77,7 +81,7 @@ struct FormatTests {
         await #expect(throws: RequestError.self) { try await Self.stub("x").perform(request) }
     }
 
-    @Test("a 204 is a result of an action, and getting its value is an error (PM-62, T-34)")
+    @Test("a 204 is a result of an action, and getting its value is an error", .rows("PM-62", "T-34"))
     func actions() async throws {
         let request = api.post(.none, to: "/x", receiving: .action(.json([Int].self)))
         let nothing = try await Self.stub("", type: nil, status: 204).perform(request)
@@ -93,7 +97,7 @@ struct FormatTests {
         #expect(get?.reason == .unexpectedNoContent)
     }
 
-    @Test("the first decoder that accepts the content type and succeeds decodes the body (AF-61)")
+    @Test("the first decoder that accepts the content type and succeeds decodes the body", .rows("AF-61"))
     func compound() async throws {
         let numbers = ResponseDecoder.json([Int].self).map { $0.map(String.init).joined(separator: "+") }
         let text = ResponseDecoder<String>(accepting: [.plainText]) { _, data in String(decoding: data, as: UTF8.self) }
@@ -114,7 +118,7 @@ struct FormatTests {
         #expect(try await Self.stub("?", type: "a/b").perform(raw) == Data("?".utf8))
     }
 
-    @Test("map changes only the value of a decoder, and an error in it is a decoding error (PM-63)")
+    @Test("map changes only the value of a decoder, and an error in it is a decoding error", .rows("PM-63"))
     func mapping() async throws {
         struct Refused: Error {}
         let decoder = ResponseDecoder.json([Int].self).map { numbers in
@@ -139,7 +143,7 @@ struct FormatTests {
         #expect(try await StubExecutor(201).perform(api.get(.head, from: "/")).status == 201)
     }
 
-    @Test("XML and binary property lists are decoded, and an optional decoder returns nil for a 204 (AF-57)")
+    @Test("XML and binary property lists are decoded, and an optional decoder returns nil for a 204", .rows("AF-57"))
     func propertyLists() async throws {
         let value = ["a": [1, 2]]
         let request = api.get(.propertyList([String: [Int]].self), from: "/x")
@@ -161,7 +165,8 @@ struct FormatTests {
         #expect(error?.reason == .unexpectedNoContent)
     }
 
-    @Test("dynamic JSON is decoded, optionally to nil for no body, and truncated JSON is a syntax error (HT-34)")
+    @Test(
+        "dynamic JSON is decoded, optionally to nil for no body, and truncated JSON is a syntax error", .rows("HT-34"))
     func dynamic() async throws {
         let request = api.get(.jsonValue, from: "/x")
         #expect(try await Self.stub("{\"a\":[1]}").perform(request)["a", 0] == 1)
@@ -174,7 +179,7 @@ struct FormatTests {
         #expect(something.map(\.description) == "[1]")
     }
 
-    @Test("images are recognized by their first bytes and need the content type of an image (AF-60, PM-64)")
+    @Test("images are recognized by their first bytes and need the content type of an image", .rows("AF-60", "PM-64"))
     func images() async throws {
         let beginnings: [(ImageBytes.Format, [UInt8])] = [
             (.png, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]), (.jpeg, [0xFF, 0xD8, 0xFF, 0xE0]),

@@ -1,12 +1,13 @@
 import Foundation
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Depth of JSON", .timeLimit(.minutes(10)))
 struct JSONDepthTests {
     @Test(
-        "a small stack suffices to read, compare, hash, print and release JSON of the greatest depth (R-75)",
+        "a small stack suffices to read, compare, hash, print and release JSON of the greatest depth", .rows("R-75"),
         arguments: [("[", "]"), ("{\"a\":", "}")])
     func smallStack(open: String, close: String) {
         let done = DispatchSemaphore(value: 0)

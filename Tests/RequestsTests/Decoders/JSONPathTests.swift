@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -75,7 +76,7 @@ struct JSONWay: CustomStringConvertible, Sendable {
 @Suite("Ways to read JSON")
 struct JSONPathTests {
     @Test(
-        "the first member of a repeated name is kept, at every depth and however the name is escaped (L17)",
+        "the first member of a repeated name is kept, at every depth and however the name is escaped", .rows("L17"),
         arguments: JSONWay.strict + JSONWay.nested)
     func repeatedNames(way: JSONWay) async throws {
         #expect(try await way.read(Data(#"{"a":1,"a":2,"b":3}"#.utf8)) == ["a": 1, "b": 3])
@@ -84,7 +85,7 @@ struct JSONPathTests {
     }
 
     @Test(
-        "text that is not JSON is rejected, even where JSONDecoder accepts it (L17, R-72)",
+        "text that is not JSON is rejected, even where JSONDecoder accepts it", .rows("L17", "R-72"),
         arguments: JSONWay.strict)
     func strict(way: JSONWay) async {
         for text in [
@@ -105,7 +106,7 @@ struct JSONPathTests {
     }
 
     @Test(
-        "a number out of the range of Double is a typed error (L17)", arguments: JSONWay.strict)
+        "a number out of the range of Double is a typed error", .rows("L17"), arguments: JSONWay.strict)
     func range(way: JSONWay) async throws {
         for text in ["1E400", "-1e309", String(repeating: "9", count: 400), "1e99999999999999999999"] {
             guard way.description != "the payload of an error" else { continue }
@@ -119,7 +120,7 @@ struct JSONPathTests {
         #expect(try await way.read(Data("9223372036854775808".utf8)) == .number(0x1p63))
     }
 
-    @Test("a number out of range within a Decodable type is an error that reports corrupt data (L17)")
+    @Test("a number out of range within a Decodable type is an error that reports corrupt data", .rows("L17"))
     func nestedRange() async throws {
         for way in JSONWay.nested {
             let error = await #expect(throws: DecodingError.self) { try await way.read(Data("1E400".utf8)) }
@@ -130,7 +131,7 @@ struct JSONPathTests {
         }
     }
 
-    @Test("names that differ only in their normalization are rejected and not merged (L17)")
+    @Test("names that differ only in their normalization are rejected and not merged", .rows("L17"))
     func equivalentNames() throws {
         let text = "{\"x\":1,\"e\u{301}\":1,\"\u{E9}\":2}"
         let error = #expect(throws: JSONValue.SyntaxError.self) { try JSONValue(parsing: Data(text.utf8)) }
@@ -140,7 +141,9 @@ struct JSONPathTests {
         #expect(apart[0, "e\u{301}"] == 1 && apart[1, "\u{E9}"] == 2)
     }
 
-    @Test("a name with 30 consecutive combining marks is accepted, one with more is rejected as slow to hash (R-71)")
+    @Test(
+        "a name with 30 consecutive combining marks is accepted, one with more is rejected as slow to hash",
+        .rows("R-71"))
     func marks() throws {
         for marks in ["\u{301}\u{323}", "\u{F73}", "\\u0301\\u0323"] {
             let text = { (count: Int) in Data("{\"a\(String(repeating: marks, count: count))\":1}".utf8) }
@@ -166,7 +169,7 @@ struct JSONPathTests {
         #expect(try await JSONWay.read("{a: 0x10,}", lenient) == ["a": 16])
     }
 
-    @Test("lines of JSON white space are skipped, and invalid UTF-8 is an error (R-75)")
+    @Test("lines of JSON white space are skipped, and invalid UTF-8 is an error", .rows("R-75"))
     func whitespace() async throws {
         let lines = ["1", "", " \t", "\u{A0}", "2", "\u{FF}", "\u{2003}", "\u{C}", "\u{FEFF}", "3\t"]
         var body = Data(lines.joined(separator: "\r\n").utf8)

@@ -1,10 +1,11 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("JSONValue")
 struct JSONValueTests {
     @Test(
-        "every JSON text is read, and equal values are printed alike (HT-34)",
+        "every JSON text is read, and equal values are printed alike", .rows("HT-34"),
         arguments: [
             ("null", "null"), (" true ", "true"), ("-0", "0"), ("12", "12"), ("1.50", "1.5"), ("1e2", "100.0"),
             ("9223372036854775807", "9223372036854775807"), ("9223372036854775808", "9.223372036854776e+18"),
@@ -22,7 +23,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "truncated JSON is distinguished from invalid JSON (T-58, L17)",
+        "truncated JSON is distinguished from invalid JSON", .rows("T-58", "L17"),
         arguments: [
             ("{\"a\": [1,", .truncated, 9), ("{nope}", .unexpectedByte, 1), ("", .truncated, 0), ("  ", .truncated, 2),
             ("[1", .truncated, 2), ("tru", .truncated, 3), ("\"abc", .truncated, 4), ("\"\\u00", .truncated, 5),
@@ -37,7 +38,7 @@ struct JSONValueTests {
         #expect(error?.problem == problem && error?.offset == offset, "\(text): \(error.map(String.init) ?? "read")")
     }
 
-    @Test("every proper prefix of a JSON object is truncated JSON (T-58)")
+    @Test("every proper prefix of a JSON object is truncated JSON", .rows("T-58"))
     func prefixes() {
         let text = Array("{\"a\": [1.5e3, true, \"\\u00e9\\n😀\"], \"b\": {\"c\": null}}".utf8)
         for length in 0..<text.count {
@@ -58,7 +59,7 @@ struct JSONValueTests {
         #expect(JSONValue.SyntaxError.check(Data([0x22, 0xFF, 0x22]))?.problem == .invalidString)
     }
 
-    @Test("nulls are removed from objects, and from arrays only on request (AF-54, T-74, D-16)")
+    @Test("nulls are removed from objects, and from arrays only on request", .rows("AF-54", "T-74", "D-16"))
     func nulls() {
         let value: JSONValue = [
             "key": "value", "nullkey": nil, "array": [["subnullkey": nil]], "arrayWithNulls": [nil],
@@ -67,7 +68,7 @@ struct JSONValueTests {
         #expect(value.removingNulls(fromArrays: true) == ["key": "value", "array": [[:]], "arrayWithNulls": []])
     }
 
-    @Test("values are read and changed by path, and a wrong path gives nil (HT-32, HT-34)")
+    @Test("values are read and changed by path, and a wrong path gives nil", .rows("HT-32", "HT-34"))
     func paths() {
         var value: JSONValue = ["user": ["tags": ["a", "b"], "age": 4.0, "ok": true], "n": 1]
         #expect(value["user", "tags", 1]?.string == "b" && value["user", "age"]?.int == 4)
@@ -91,7 +92,7 @@ struct JSONValueTests {
         #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
     }
 
-    @Test("a value that JSON cannot represent is an error when it is encoded as a body (T-75)")
+    @Test("a value that JSON cannot represent is an error when it is encoded as a body", .rows("T-75"))
     func notANumber() {
         let request = AnonymousRequestProvider.example.post(.json(JSONValue.array([.number(.nan)])), to: "/x")
         let error = #expect(throws: RequestError.self) { try request.prepared() }

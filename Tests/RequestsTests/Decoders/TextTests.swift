@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -17,7 +18,7 @@ struct TextTests {
     }
 
     @Test(
-        "text is decoded in the charset of its type, and in UTF-8 without one (RQ-25)",
+        "text is decoded in the charset of its type, and in UTF-8 without one", .rows("RQ-25"),
         arguments: [
             ([0xC3, 0xA9], nil, "é"), ([0xC3, 0xA9], "text/plain", "é"),
             ([0xC3, 0xA9], "text/plain; charset=UTF-8", "é"), ([0xE9], "text/plain; charset=ISO-8859-1", "é"),
@@ -35,7 +36,7 @@ struct TextTests {
     }
 
     @Test(
-        "ill-formed text is an error that names the charset and the place, and is repaired on request (RQ-25)",
+        "ill-formed text is an error that names the charset and the place, and is repaired on request", .rows("RQ-25"),
         arguments: [
             ([0x61, 0xFF, 0x62], "text/plain", "UTF-8 at byte 1", "a\u{FFFD}b"),
             ([0xC3, 0xA9, 0xC3], "text/plain; charset=utf-8", "UTF-8 at byte 2", "é\u{FFFD}"),
@@ -51,7 +52,7 @@ struct TextTests {
         #expect(try await Self.text(bytes, type, by: .lossyText) == repaired)
     }
 
-    @Test("a charset that is unknown is an error that names it (RQ-25)")
+    @Test("a charset that is unknown is an error that names it", .rows("RQ-25"))
     func unknown() async throws {
         for decoder in [ResponseDecoder.text, .lossyText] {
             let error = await #expect(throws: RequestError.self) {
@@ -62,7 +63,7 @@ struct TextTests {
         }
     }
 
-    @Test("a response that cannot have a body has no text (RQ-27, C13, T-16)")
+    @Test("a response that cannot have a body has no text", .rows("RQ-27", "C13", "T-16"))
     func nothing() async throws {
         for decoder in [ResponseDecoder.text, .lossyText] {
             let error = await #expect(throws: RequestError.self) {

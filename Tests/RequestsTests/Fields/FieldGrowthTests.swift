@@ -174,12 +174,12 @@ struct FieldGrowthTests {
         copy.set(Field(name: .cookie, value: "a=b"))
     }
 
-    @Test("the time to read and write a value is proportional to its length (R-71)", arguments: fields + values)
+    @Test("the time to read and write a value is proportional to its length", .rows("R-71"), arguments: fields + values)
     func value(shape: Shape) async throws {
         #expect(try await Growth.ratio(shape.work) <= Growth.limit)
     }
 
-    @Test("100 kB of quotation marks and 20,000 parameters are read in full (R-71)")
+    @Test("100 kB of quotation marks and 20,000 parameters are read in full", .rows("R-71"))
     func large() throws {
         let quotes = Self.many("\"", 100_000)
         #expect(WebLink.links(in: "<a>; title=\(quotes), <b>; rel=next").map(\.reference) == ["a", "b"])

@@ -1,11 +1,13 @@
 import Requests
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("HTTPDate")
 struct HTTPDateTests {
     @Test(
-        "dates in the three formats are parsed, with names in any case, and other text is rejected (T-71, PM-74)",
+        "dates in the three formats are parsed, with names in any case, and other text is rejected",
+        .rows("T-71", "PM-74"),
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
             ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Mon FEb 29 15:00:00 2016", 1_456_758_000),
@@ -24,7 +26,7 @@ struct HTTPDateTests {
         #expect(HTTPDate(text, now: now)?.secondsSince1970 == seconds)
     }
 
-    @Test("a two-digit year is at most 50 years in the future, whatever the day of the week (PM-74, T-71)")
+    @Test("a two-digit year is at most 50 years in the future, whatever the day of the week", .rows("PM-74", "T-71"))
     func shortYears() throws {
         let now = try #require(HTTPDate("Sat, 01 Aug 2026 00:00:00 GMT")).date
         func year(_ text: String, _ now: Date) -> String? {
@@ -55,7 +57,7 @@ struct HTTPDateTests {
     /// Cases where RFC 9110 §5.6.7 differs from the collection, which chooses 1971 by the day of the week.
     private static let departures = ["Friday, 01-Jan-71 00:00:00 GMT": 3_187_296_000]
 
-    @Test("the day of the week is checked only on request (L14)")
+    @Test("the day of the week is checked only on request", .rows("L14"))
     func weekday() {
         #expect(HTTPDate("Mon, 06 Nov 1994 08:49:37 GMT") != nil)
         #expect(HTTPDate("Mon, 06 Nov 1994 08:49:37 GMT", checkingWeekday: true) == nil)
@@ -84,7 +86,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "the collected dates are parsed or rejected as expected (T-71)",
+        "the collected dates are parsed or rejected as expected", .rows("T-71"),
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         let corpus = try #require(Corpora.httpDates)

@@ -1,10 +1,12 @@
 import Requests
+import TestSupport
 import Testing
 
 @Suite("Accept, Accept-Language and User-Agent")
 struct NegotiationTests {
     @Test(
-        "Accept has decreasing qualities, never below 0.1, and keeps explicit qualities (PM-65, T-30, T-31, T-32)",
+        "Accept has decreasing qualities, never below 0.1, and keeps explicit qualities",
+        .rows("PM-65", "T-30", "T-31", "T-32"),
         arguments: [
             (
                 ["application/json", "text/plain", "text/html", "*/*"],
@@ -25,7 +27,7 @@ struct NegotiationTests {
         #expect(types.compactMap(MediaType.init).acceptValue == value)
     }
 
-    @Test("Accept lists the decoder's types unless the request sets it (PM-65, T-32)")
+    @Test("Accept lists the decoder's types unless the request sets it", .rows("PM-65", "T-32"))
     func acceptOfRequest() throws {
         let decoder = ResponseDecoder<Data>(accepting: [.json, .xml]) { _, data in data }
         let api = AnonymousRequestProvider.example
@@ -35,7 +37,7 @@ struct NegotiationTests {
         #expect(try byHand.prepared().header[.accept] == "image/png, image/gif;q=0.9")
     }
 
-    @Test("Accept-Language has at most six languages, the last with a quality of 0.5 (AF-4, T-77, L16)")
+    @Test("Accept-Language has at most six languages, the last with a quality of 0.5", .rows("AF-4", "T-77", "L16"))
     func languages() {
         #expect(
             Field.acceptLanguages(["en", "fr", "de", "it", "es", "pt", "ja"]).value
@@ -43,7 +45,9 @@ struct NegotiationTests {
         #expect(Field.acceptLanguages([]).value.isEmpty && Field.acceptLanguages(["en-GB"]).value == "en-GB")
     }
 
-    @Test("User-Agent has PMHTTP's or AFNetworking's form, from explicit values and in ASCII (PM-12, AF-5, C22, L16)")
+    @Test(
+        "User-Agent has PMHTTP's or AFNetworking's form, from explicit values and in ASCII",
+        .rows("PM-12", "AF-5", "C22", "L16"))
     func userAgent() {
         var agent = UserAgent(
             name: "Žlutý Kůň", version: "1.2", build: "345", device: "iPhone16,1", system: "iOS", systemVersion: "18.2",
@@ -66,7 +70,7 @@ struct NegotiationTests {
         #expect(Field.userAgent(own.pmhttpFieldValue).value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
     }
 
-    @Test("a header is a collection that can be changed by position and by name (PM-31)")
+    @Test("a header is a collection that can be changed by position and by name", .rows("PM-31"))
     func collection() {
         var header = Header(minimumCapacity: 4)
         header.reserveCapacity(8)

@@ -1,5 +1,6 @@
 import Requests
 import TestCorpora
+import TestSupport
 import Testing
 
 /// `é` as one scalar and as two scalars is the same `String`, but not the same octets.
@@ -17,7 +18,7 @@ struct OctetComparisonTests {
         #expect(one == copy && one.hashValue == copy.hashValue, sourceLocation: sourceLocation)
     }
 
-    @Test("canonically equivalent values are not equal (RQ-18, R-75)")
+    @Test("canonically equivalent values are not equal", .rows("RQ-18", "R-75"))
     func values() throws {
         expectDifferent { EntityTag($0) }
         expectDifferent { EntityTag.Condition.tags([EntityTag($0)]) }
@@ -42,7 +43,7 @@ struct OctetComparisonTests {
         #expect(!WebLink("/", relation: Self.composed).hasRelation(Self.decomposed))
     }
 
-    @Test("names that differ only in ASCII case are equal and have equal hash values (RQ-18, RQ-19)")
+    @Test("names that differ only in ASCII case are equal and have equal hash values", .rows("RQ-18", "RQ-19"))
     func names() {
         func expectEqual<Value: Hashable>(_ one: Value, _ other: Value) {
             #expect(one == other && one.hashValue == other.hashValue)
@@ -59,7 +60,7 @@ struct OctetComparisonTests {
         #expect(["a": "X"] as FieldParameters != ["a": "x"])
     }
 
-    @Test("case folding and hashing agree for every octet and length (RQ-19)")
+    @Test("case folding and hashing agree for every octet and length", .rows("RQ-19"))
     func folding() {
         var generator = SplitMix64(state: 19)
         for length in 0...40 {

@@ -95,12 +95,14 @@ struct PlantedMarkTests {
         },
     ]
 
-    @Test("a mark after any octet belongs to the text that follows (R-75)", arguments: readers)
+    @Test("a mark after any octet belongs to the text that follows", .rows("R-75"), arguments: readers)
     func planting(reader: PlantedReader) {
         #expect(reader.differences == [])
     }
 
-    @Test("written values are parsed unchanged, whatever marks they contain (R-75)", arguments: PlantedReader.marks)
+    @Test(
+        "written values are parsed unchanged, whatever marks they contain", .rows("R-75"),
+        arguments: PlantedReader.marks)
     func roundTrips(mark: Unicode.Scalar) throws {
         for delimiter in "\"\\;,=/<> '()*%".unicodeScalars {
             let text = "a\(delimiter)\(mark)b\(delimiter)\(mark)"
@@ -128,7 +130,7 @@ struct PlantedMarkTests {
     }
 
     @Test(
-        "a separator ends a folder name whatever mark follows it, so that one component remains (R-75)",
+        "a separator ends a folder name whatever mark follows it, so that one component remains", .rows("R-75"),
         arguments: PlantedReader.marks
     )
     func filenames(mark: Unicode.Scalar) throws {

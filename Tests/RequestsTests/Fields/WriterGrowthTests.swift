@@ -108,7 +108,7 @@ struct WriterGrowthTests {
     ]
 
     @Test(
-        "the time to write a value is proportional to its length (R-71)",
+        "the time to write a value is proportional to its length", .rows("R-71"),
         arguments: types.map { ($0, 16_000) } + fields.map { ($0, 4_000) } + others.map { ($0, 1_500) })
     func value(shape: Shape, size: Int) async throws {
         let ratio = try await Growth.ratio(size: size) { count in

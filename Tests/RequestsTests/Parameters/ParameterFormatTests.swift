@@ -1,5 +1,6 @@
 import Requests
 import TestCorpora
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -24,7 +25,9 @@ struct ParameterFormatTests {
     static let awkwardText =
         "foo=bar&key=value%20%2B%20space&%20%2B%26%3D=%20%2B%26%3D&*-.azAZ09_=*-.azAZ09_&%21%40%3F%3B%7E=%25"
 
-    @Test("unusual names and values are encoded alike in a query and in a form (T-20, PM-43, PF-8, C3, D-6)")
+    @Test(
+        "unusual names and values are encoded alike in a query and in a form",
+        .rows("T-20", "PM-43", "PF-8", "C3", "D-6"))
     func escaping() throws {
         let query = api.get(.none, from: "/x").adding(parameters: Self.awkward)
         #expect(try query.preparedURL() == "https://e.com/api/x?" + Self.awkwardText)
@@ -33,12 +36,12 @@ struct ParameterFormatTests {
         #expect(form.header[.contentType] == "application/x-www-form-urlencoded")
     }
 
-    @Test("an array repeats its name (T-21, C1, D-1)")
+    @Test("an array repeats its name", .rows("T-21", "C1", "D-1"))
     func array() throws {
         #expect(try readable(["array": ["one", 2, true]]) == ["array=one", "array=2", "array=true"])
     }
 
-    @Test("nested names are written in brackets, and a Dictionary is sorted by name (T-22, PM-41, C2)")
+    @Test("nested names are written in brackets, and a Dictionary is sorted by name", .rows("T-22", "PM-41", "C2"))
     func nesting() throws {
         let members: [String: RequestParameters.Value] = ["two": "something", "one": 1]
         let parameters = RequestParameters(["foo": "foo", "bar": 42, "dict": .dictionary(members)])
@@ -46,7 +49,7 @@ struct ParameterFormatTests {
         #expect(try readable(["z": 1, "a": ["y": 2, "b": 3]]) == ["z=1", "a[y]=2", "a[b]=3"])
     }
 
-    @Test("brackets at the end of a nested name follow its own brackets (T-23, PM-41)")
+    @Test("brackets at the end of a nested name follow its own brackets", .rows("T-23", "PM-41"))
     func brackets() throws {
         let parameters: RequestParameters = [
             "value[]": [["names": .set(["foo", "bar"])], ["dict": ["values[]": [1, 2, 3]]]]
@@ -58,7 +61,7 @@ struct ParameterFormatTests {
             ])
     }
 
-    @Test("nested items keep their names, even without a value (T-24, PM-41)")
+    @Test("nested items keep their names, even without a value", .rows("T-24", "PM-41"))
     func items() throws {
         let parameters: RequestParameters = [
             "foo": .item("bar", "baz"), "qux": .item("quux", nil),
@@ -68,7 +71,7 @@ struct ParameterFormatTests {
     }
 
     @Test(
-        "arrays are written in one of four styles, and empty arrays are omitted (C1, AF-12, AF-15, D-1)",
+        "arrays are written in one of four styles, and empty arrays are omitted", .rows("C1", "AF-12", "AF-15", "D-1"),
         arguments: [
             (RequestParameters.Format.ArrayStyle.repeated, ["k=1", "k=", "d[a]=x", "d[b]=y", "e[f]=1"]),
             (.brackets, ["k[]=1", "k[]=", "d[][a]=x", "d[][b]=y", "e[f][]=1"]),
@@ -83,7 +86,8 @@ struct ParameterFormatTests {
     }
 
     @Test(
-        "the AFNetworking format has brackets, digits, and sorted names (AF-12, AF-13, AF-14, AF-15, AF-16, C5, T-27)"
+        "the AFNetworking format has brackets, digits, and sorted names",
+        .rows("AF-12", "AF-13", "AF-14", "AF-15", "AF-16", "C5", "T-27")
     )
     func afnetworking() throws {
         let parameters: RequestParameters = [
@@ -102,7 +106,7 @@ struct ParameterFormatTests {
         #expect(try RequestParameters.Format.alamofire.query(of: ["a": [1]]) == "a%5B%5D=1")
     }
 
-    @Test("null is written as a bare name, as an empty value or not at all (C6, PM-42, AF-15)")
+    @Test("null is written as a bare name, as an empty value or not at all", .rows("C6", "PM-42", "AF-15"))
     func nulls() throws {
         let parameters: RequestParameters = ["a": nil, "b": "", "c": [nil, 1]]
         #expect(try readable(parameters) == ["a", "b=", "c", "c=1"])
@@ -110,7 +114,7 @@ struct ParameterFormatTests {
         #expect(try readable(parameters, format { $0.nulls = .dropped }) == ["b=", "c=1"])
     }
 
-    @Test("booleans are written as words or digits, and numbers as Swift prints them (C5, PM-42)")
+    @Test("booleans are written as words or digits, and numbers as Swift prints them", .rows("C5", "PM-42"))
     func scalars() throws {
         let parameters: RequestParameters = [
             "t": true, "n": -1, "u": .unsigned(.max), "d": 2.5, "b": .data(Data([0xFF])),
@@ -137,7 +141,7 @@ struct ParameterFormatTests {
         }
     }
 
-    @Test("a space is written as a plus only in forms and only on request (C4)")
+    @Test("a space is written as a plus only in forms and only on request", .rows("C4"))
     func spaces() throws {
         let format = format { $0.spaces = .plusInForms }
         #expect(try format.form(of: ["a b": "1 +"]) == Data("a+b=1+%2B".utf8))
@@ -145,13 +149,15 @@ struct ParameterFormatTests {
         #expect(try RequestParameters.Format.standard.form(of: ["a b": " "]) == Data("a%20b=%20".utf8))
     }
 
-    @Test("names are sorted by their UTF-8 at every level on request (C2, AF-13)")
+    @Test("names are sorted by their UTF-8 at every level on request", .rows("C2", "AF-13"))
     func order() throws {
         let parameters: RequestParameters = ["é": 1, "b": ["y": 2, "x": 3], "Z": 4, "a": 5]
         #expect(try readable(parameters, format { $0.order = .sorted }) == ["Z=4", "a=5", "b[x]=3", "b[y]=2", "é=1"])
     }
 
-    @Test("a custom format writes the whole text, and characters not allowed in a query are percent-encoded (AF-17)")
+    @Test(
+        "a custom format writes the whole text, and characters not allowed in a query are percent-encoded",
+        .rows("AF-17"))
     func custom() throws {
         let format = RequestParameters.Format.custom { $0.map { "\($0.name):é %41#" }.joined(separator: ";") }
         let request = api.get(.none, from: "/x").adding(parameters: ["a": 1, "b": 2], in: .query(format))
@@ -160,7 +166,7 @@ struct ParameterFormatTests {
     }
 
     @Test(
-        "forms are written as in browsers, and queries as in the collected libraries (C1, C3, C5)",
+        "forms are written as in browsers, and queries as in the collected libraries", .rows("C1", "C3", "C5"),
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         let corpus = try #require(Corpora.url)
@@ -202,7 +208,7 @@ struct ParameterFormatTests {
     }
 
     @Test(
-        "a custom format's error is the underlying error, and control characters are rejected (T-29, AF-17)"
+        "a custom format's error is the underlying error, and control characters are rejected", .rows("T-29", "AF-17")
     )
     func customErrors() {
         struct Odd: Error, Equatable { var number: Int }
@@ -220,7 +226,7 @@ struct ParameterFormatTests {
         }
     }
 
-    @Test("a hundred levels of nesting are written, and a thousand are rejected (R-75)")
+    @Test("a hundred levels of nesting are written, and a thousand are rejected", .rows("R-75"))
     func depth() throws {
         func nested(_ levels: Int) -> RequestParameters.Value {
             (0..<levels).reduce(1 as RequestParameters.Value) { value, _ in [value] }

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -10,7 +11,8 @@ private func prepared(_ method: HTTPMethod, _ sets: ParameterSet...) throws -> P
 @Suite("Parameter sets")
 struct ParameterSetTests {
     @Test(
-        "GET, HEAD and DELETE send parameters in the query, others in the body (PM-40, AF-9, AF-10, AF-11, C14, D-11)",
+        "GET, HEAD and DELETE send parameters in the query, others in the body",
+        .rows("PM-40", "AF-9", "AF-10", "AF-11", "C14", "D-11"),
         arguments: [
             (HTTPMethod.get, true), (.head, true), (.delete, true), ("get", true), (.post, false), (.put, false),
             (.patch, false), (.options, false),
@@ -22,7 +24,8 @@ struct ParameterSetTests {
     }
 
     @Test(
-        "a request can override where parameters are sent; beside another body they are a query (C14, D-11, PM-40, AF-9, AF-19)"
+        "a request can override where parameters are sent; beside another body they are a query",
+        .rows("C14", "D-11", "PM-40", "AF-9", "AF-19")
     )
     func overriding() throws {
         let deleted = try prepared(.delete, ParameterSet(["a": 1], in: .byMethod(queryMethods: [.get])))
@@ -39,7 +42,9 @@ struct ParameterSetTests {
         #expect(json.body.text == "[1]" && json.target.query == "a=1")
     }
 
-    @Test("parameters follow the query of the base URL and of the request, before a fragment (AF-10, C32, PM-40)")
+    @Test(
+        "parameters follow the query of the base URL and of the request, before a fragment",
+        .rows("AF-10", "C32", "PM-40"))
     func appending() throws {
         let base = try AnonymousRequestProvider(text: "https://e.com/api?k=1#top")
         let request = base.get(.none, from: "/x").adding(queryItem: ("q", 2)).adding(parameters: ["p": 3])
@@ -49,7 +54,7 @@ struct ParameterSetTests {
         #expect(try base.get(.none, from: "/x").adding(parameters: [:]).preparedURL() == "https://e.com/api/x?k=1#top")
     }
 
-    @Test("an empty set adds no question mark and no body (T-27, D-17, AF-10, AF-11)")
+    @Test("an empty set adds no question mark and no body", .rows("T-27", "D-17", "AF-10", "AF-11"))
     func empty() throws {
         #expect(try prepared(.get, ParameterSet([:], in: .byMethod)).target.query == nil)
         let form = try prepared(.post, ParameterSet([:], in: .form))
@@ -61,7 +66,9 @@ struct ParameterSetTests {
         #expect(filled.header[.contentType] == "application/x-www-form-urlencoded")
     }
 
-    @Test("JSON and query parameters of one request are kept separate (T-79, HT-12, HT-13, HT-14, HT-17, C15, D-19)")
+    @Test(
+        "JSON and query parameters of one request are kept separate",
+        .rows("T-79", "HT-12", "HT-13", "HT-14", "HT-17", "C15", "D-19"))
     func several() throws {
         let request = try prepared(
             .post, ParameterSet(["name": "n"], in: .json), ParameterSet(["dob": "d"], in: .json),
@@ -72,7 +79,8 @@ struct ParameterSetTests {
     }
 
     @Test(
-        "later values replace earlier ones, and the last body format is used (T-80, HT-13, HT-14, HT-15, HT-16, C16)"
+        "later values replace earlier ones, and the last body format is used",
+        .rows("T-80", "HT-13", "HT-14", "HT-15", "HT-16", "C16")
     )
     func merging() throws {
         struct Based: RequestProviding {
@@ -94,7 +102,8 @@ struct ParameterSetTests {
     }
 
     @Test(
-        "an upload keeps its body: JSON is omitted, and a multipart form appends fields (T-81, HT-20, HT-21)"
+        "an upload keeps its body: JSON is omitted, and a multipart form appends fields",
+        .rows("T-81", "HT-20", "HT-21")
     )
     func uploads() throws {
         let sets = [
@@ -113,7 +122,7 @@ struct ParameterSetTests {
         #expect(ignored.body.text?.contains("\"j\"") == false)
     }
 
-    @Test("custom sets are applied after all others, in order and without merging (HT-13, HT-17)")
+    @Test("custom sets are applied after all others, in order and without merging", .rows("HT-13", "HT-17"))
     func custom() throws {
         let first = ParameterSet.Destination.custom { parameters, request in
             request.header.set(Field(name: "X-Names", value: parameters.map(\.name).joined(separator: "+")))
@@ -128,7 +137,7 @@ struct ParameterSetTests {
         #expect(request.body.text == "own")
     }
 
-    @Test("an Encodable value becomes a query or a form when the request is prepared (D-4)")
+    @Test("an Encodable value becomes a query or a form when the request is prepared", .rows("D-4"))
     func encodable() throws {
         struct Search: Encodable { var text = "a b", tags = ["x", "y"] }
         let request = api.get(.none, from: "/x").adding(queryItem: ("old", 1)).with(query: Search())
@@ -150,7 +159,7 @@ struct ParameterSetTests {
         return prepared.target.query
     }
 
-    @Test("the query keeps the order in which items, parameter sets and Encodable values were added (HT-12)")
+    @Test("the query keeps the order in which items, parameter sets and Encodable values were added", .rows("HT-12"))
     func callOrder() throws {
         struct Search: Encodable { var text = "a" }
         let request = api.get(.none, from: "/x")
@@ -166,7 +175,9 @@ struct ParameterSetTests {
                 == "p=1&r=3&q=2")
     }
 
-    @Test("a set that changes the target to another host does not send the environment's credentials there (PM-6)")
+    @Test(
+        "a set that changes the target to another host does not send the environment's credentials there", .rows("PM-6")
+    )
     func leadingAway() throws {
         var environment = try #require(RequestEnvironment(string: "https://e.com/api/"))
         environment.authenticationProvider = .bearerToken("t")
@@ -188,7 +199,7 @@ struct ParameterSetTests {
         #expect(request.pathTemplate == "/own")
     }
 
-    @Test("a set is kept when the decoder changes, and custom request types can have sets (RQ-16)")
+    @Test("a set is kept when the decoder changes, and custom request types can have sets", .rows("RQ-16"))
     func carried() throws {
         struct Handmade: RequestConvertible {
             typealias Resource = Void

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("RequestParameters")
 struct RequestParametersTests {
-    @Test("a literal keeps order and duplicates, and values are read and set by name (HT-12)")
+    @Test("a literal keeps order and duplicates, and values are read and set by name", .rows("HT-12"))
     func literal() {
         var parameters: RequestParameters = ["b": 1, "a": 2, "b": 3]
         #expect(parameters.map(\.name) == ["b", "a", "b"])
@@ -19,7 +19,7 @@ struct RequestParametersTests {
         #expect(RequestParameters(["q": 1, "flag": nil] as QueryItems) == ["q": "1", "flag": nil])
     }
 
-    @Test("merging replaces the values of a name by later ones (HT-14, HT-15)")
+    @Test("merging replaces the values of a name by later ones", .rows("HT-14", "HT-15"))
     func merging() {
         var parameters: RequestParameters = ["a": 1, "b": 2, "a": 3]
         parameters.merge(["c": 4, "a": 5, "a": 6])
@@ -51,7 +51,8 @@ struct RequestParametersTests {
         var labels = ["z": 1, "y": 2]
     }
 
-    @Test("an Encodable value keeps the order of its members, a Dictionary is sorted, and dates stay dates (D-4)")
+    @Test(
+        "an Encodable value keeps the order of its members, a Dictionary is sorted, and dates stay dates", .rows("D-4"))
     func encodable() throws {
         let expected: RequestParameters = [
             "text": "swift & linux", "page": 2, "isExact": true, "ratio": 0.5, "small": 0.1,

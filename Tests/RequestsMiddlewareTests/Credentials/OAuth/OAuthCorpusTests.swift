@@ -2,6 +2,7 @@ import Requests
 import RequestsMiddleware
 import RequestsMock
 import TestCorpora
+import TestSupport
 import Testing
 
 // The cases are not in the repository. Without the folder, this suite is skipped.
@@ -57,7 +58,7 @@ struct OAuthCorpusTests {
         #expect(cases.pkce.count >= 4 && cases.requests.count >= 6 && cases.responses.count >= 5)
     }
 
-    @Test("code verifiers have the challenges of RFC 7636, and invalid ones are not sent (AF-64)")
+    @Test("code verifiers have the challenges of RFC 7636, and invalid ones are not sent", .rows("AF-64"))
     func codeVerifiers() async throws {
         for item in try #require(Self.cases).pkce {
             if let challenge = item.challenge {
@@ -81,7 +82,7 @@ struct OAuthCorpusTests {
         }
     }
 
-    @Test("token requests are those of RFC 6749 (AF-64)")
+    @Test("token requests are those of RFC 6749", .rows("AF-64"))
     func requests() throws {
         for item in try #require(Self.cases).requests {
             let (id, secret) = (item.client.id, item.client.secret)
@@ -111,7 +112,9 @@ struct OAuthCorpusTests {
         }
     }
 
-    @Test("token responses are credentials or errors as RFC 6749 requires, and none is requested again (AF-63, AF-64)")
+    @Test(
+        "token responses are credentials or errors as RFC 6749 requires, and none is requested again",
+        .rows("AF-63", "AF-64"))
     func responses() async throws {
         for item in try #require(Self.cases).responses {
             let clock = DateClock()

@@ -30,7 +30,7 @@ struct OAuthRefreshTests {
         return await failure { () async throws(RequestError) in try await client.perform { $0.get(.text, from: "/a") } }
     }
 
-    @Test("a hundred rejections request one token, and all are sent again with it (AF-64, PM-94)")
+    @Test("a hundred rejections request one token, and all are sent again with it", .rows("AF-64", "PM-94"))
     func singleFlight() async {
         let rejected = Lock(0)
         let allRejected = RefreshGate()
@@ -58,7 +58,7 @@ struct OAuthRefreshTests {
         #expect(authenticator.credential?.expiration == clock.start + 3600)
     }
 
-    @Test("an expired token is renewed before a request is sent, one that expires soon beside it (AF-63)")
+    @Test("an expired token is renewed before a request is sent, one that expires soon beside it", .rows("AF-63"))
     func expiry() async throws {
         let (tokens, endpoint) = tokenClient(.test(clock: clock), .json(tokenJSON("\"expires_in\": 3600")))
         let authenticator = RefreshableAuthenticator(credential(expiresIn: 100), from: tokens)
@@ -72,7 +72,9 @@ struct OAuthRefreshTests {
         while endpoint.recordedCount < 2 { await Task.yield() }
     }
 
-    @Test("a refused refresh fails the request with the code; without a refresh token the user must sign in (AF-64)")
+    @Test(
+        "a refused refresh fails the request with the code; without a refresh token the user must sign in",
+        .rows("AF-64"))
     func refusals() async {
         let (tokens, endpoint) = tokenClient(.test(clock: clock), .refusal("invalid_grant"))
         let error = await get(RefreshableAuthenticator(credential(), from: tokens), served(accepting: "x"))
@@ -91,7 +93,7 @@ struct OAuthRefreshTests {
         #expect(endpoint.recordedCount == 1)
     }
 
-    @Test("an app renews its own tokens with any grant (AF-64)")
+    @Test("an app renews its own tokens with any grant", .rows("AF-64"))
     func ownGrant() async {
         let (tokens, endpoint) = tokenClient(.test(clock: clock), .json(tokenJSON("\"expires_in\": 100")))
         let authenticator = RefreshableAuthenticator(nil, clock: clock.clock) { _ in
@@ -101,7 +103,7 @@ struct OAuthRefreshTests {
         #expect(endpoint.recordedCount == 1)
     }
 
-    @Test("a token of another type is not sent (AF-63)")
+    @Test("a token of another type is not sent", .rows("AF-63"))
     func unknownType() async {
         let authenticator = RefreshableAuthenticator(
             OAuthCredential(accessToken: "planted", tokenType: "mac"), clock: clock.clock
@@ -111,7 +113,7 @@ struct OAuthRefreshTests {
         #expect(error?.oauthFailure == .unsupportedTokenType("mac") && executor.recordedCount == 0)
     }
 
-    @Test("a renewed credential is stored, and one that another process has stored is used (AF-65)")
+    @Test("a renewed credential is stored, and one that another process has stored is used", .rows("AF-65"))
     func stores() async throws {
         let (tokens, endpoint) = tokenClient(
             .test(clock: clock), .json(tokenJSON("\"expires_in\": 3600, \"refresh_token\": \"planted-r2\"")))
@@ -145,7 +147,7 @@ struct OAuthRefreshTests {
         }
     }
 
-    @Test("an authenticator does not take its own stored token for that of another process (AF-65)")
+    @Test("an authenticator does not take its own stored token for that of another process", .rows("AF-65"))
     func ownCredential() async throws {
         let folder = TemporaryDirectory()
         let file = OAuthCredential.FileStore(path: folder.path(of: "token"))
@@ -164,7 +166,7 @@ struct OAuthRefreshTests {
         #expect(try await file.load()?.accessToken == "planted-second")
     }
 
-    @Test("signing out, or in as another user, does not bring the stored credential back (AF-65)")
+    @Test("signing out, or in as another user, does not bring the stored credential back", .rows("AF-65"))
     func signedOutWithStore() async throws {
         let (tokens, endpoint) = tokenClient(
             .test(clock: clock), .json(tokenJSON("\"expires_in\": 3600, \"refresh_token\": \"planted-r2\"")))
@@ -187,7 +189,7 @@ struct OAuthRefreshTests {
         #expect(form?.contains("refresh_token=planted-other") == true)
     }
 
-    @Test("signing out during a refresh keeps its result out of the store (AF-65)")
+    @Test("signing out during a refresh keeps its result out of the store", .rows("AF-65"))
     func signedOutDuringRefresh() async throws {
         let (isSent, isSignedOut) = (RefreshGate(), RefreshGate())
         let endpoint = MockExecutor { _ in
@@ -207,7 +209,7 @@ struct OAuthRefreshTests {
         #expect(try await store.load() == nil && authenticator.credential == nil)
     }
 
-    @Test("a credential that cannot be stored is used, and the failure is reported (AF-65)")
+    @Test("a credential that cannot be stored is used, and the failure is reported", .rows("AF-65"))
     func failingStore() async {
         struct Full: CredentialStore {
             func load() async throws(CredentialError) -> OAuthCredential? { nil }
@@ -238,7 +240,7 @@ struct OAuthRefreshTests {
         ) async throws(CredentialError) -> OAuthCredential? { throw .storeFailed("the disk is full") }
     }
 
-    @Test("after a failed write, the next refresh uses the new refresh token, not the stored one (AF-65)")
+    @Test("after a failed write, the next refresh uses the new refresh token, not the stored one", .rows("AF-65"))
     func staleStore() async throws {
         let (tokens, endpoint) = tokenClient(
             .test(clock: clock),

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("OAuth token requests")
 struct OAuthRequestTests {
-    @Test("each grant sends the parameters of its RFC, with Basic credentials of the app (AF-64)")
+    @Test("each grant sends the parameters of its RFC, with Basic credentials of the app", .rows("AF-64"))
     func grants() throws {
         let server = OAuthServer.test()
         let old = OAuthCredential(accessToken: "old", refreshToken: "planted-refresh")
@@ -40,7 +40,7 @@ struct OAuthRequestTests {
         }
     }
 
-    @Test("the app is identified by Basic, form-encoded first, in the body, or by its identifier only (AF-64)")
+    @Test("the app is identified by Basic, form-encoded first, in the body, or by its identifier only", .rows("AF-64"))
     func clients() throws {
         func prepared(_ client: OAuthServer.ClientCredentials) throws -> PreparedRequest {
             try OAuthServer.test(client: client).clientCredentials().prepared()
@@ -97,7 +97,7 @@ struct OAuthRequestTests {
         return Data(base64Encoded: text + String(repeating: "=", count: (4 - text.count % 4) % 4))
     }
 
-    @Test("a value that cannot be sent is an error, and nothing is sent (AF-63)")
+    @Test("a value that cannot be sent is an error, and nothing is sent", .rows("AF-63"))
     func invalidValues() async throws {
         struct Refused: Error {}
         let good = OAuthServer.test()
@@ -143,7 +143,7 @@ struct OAuthRequestTests {
         #expect(throws: RequestError.self) { try missing.deviceAuthorization().prepared() }
     }
 
-    @Test("an endpoint on this machine needs no encryption, and a token is requested over it (AF-64)")
+    @Test("an endpoint on this machine needs no encryption, and a token is requested over it", .rows("AF-64"))
     func overLoopback() async throws {
         let served = MockExecutor { _ in
             .ok(

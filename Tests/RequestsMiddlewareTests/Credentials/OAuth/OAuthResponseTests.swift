@@ -29,7 +29,7 @@ struct OAuthResponseTests {
         return nil
     }
 
-    @Test("the old refresh token is kept when the response has none, and replaced when it has one (AF-64)")
+    @Test("the old refresh token is kept when the response has none, and replaced when it has one", .rows("AF-64"))
     func refreshTokens() async throws {
         let old = OAuthCredential(accessToken: "a", refreshToken: "old-r", scope: "s", idToken: "i")
         for members in ["", "\"refresh_token\": null", "\"refresh_token\": \"\""] {
@@ -74,7 +74,7 @@ struct OAuthResponseTests {
     }
 
     @Test(
-        "expires_in becomes a date on the clock of the server, also from the text of a number (AF-64)",
+        "expires_in becomes a date on the clock of the server, also from the text of a number", .rows("AF-64"),
         arguments: [
             ("3600", 3600.0), ("0", 0), ("1.5", 1.5), ("1e300", 3_155_760_000), ("1000000000000000000", 3_155_760_000),
             ("\"3600\"", 3600), ("\"0\"", 0), ("\"\(String(repeating: "9", count: 400))\"", 3_155_760_000),
@@ -87,7 +87,7 @@ struct OAuthResponseTests {
     }
 
     @Test(
-        "a response without a valid token is an error, never a credential (AF-63)",
+        "a response without a valid token is an error, never a credential", .rows("AF-63"),
         arguments: [
             ("{\"token_type\": \"Bearer\"}", "“access_token” is missing"),
             ("{\"access_token\": null, \"token_type\": \"Bearer\"}", "“access_token” is missing"),
@@ -130,7 +130,7 @@ struct OAuthResponseTests {
         }
     }
 
-    @Test("a token type other than Bearer is an error, in a response and in a credential (AF-63)")
+    @Test("a token type other than Bearer is an error, in a response and in a credential", .rows("AF-63"))
     func tokenTypes() async throws {
         for type in ["mac", "N_A", "DPoP", "bearer ", "Bearer\u{212A}"] {
             let error = await failure("{\"access_token\": \"planted\", \"token_type\": \"\(type)\"}")
@@ -147,7 +147,7 @@ struct OAuthResponseTests {
         }
     }
 
-    @Test("an error code is a typed refusal, with status 200 too (AF-64)", arguments: [200, 400, 401, 503])
+    @Test("an error code is a typed refusal, with status 200 too", .rows("AF-64"), arguments: [200, 400, 401, 503])
     func refusals(status: Int) async throws {
         let body = """
             {"error": "invalid_grant", "error_description": "the token \\"old-r\\" is too old\u{202E}\\nfor us", \
@@ -170,7 +170,7 @@ struct OAuthResponseTests {
         #expect(!"\(error)".contains("\n") && !error.debugDescription.contains("planted"))
     }
 
-    @Test("HTML, an error code of another type and a redirect are errors with the status (AF-64)")
+    @Test("HTML, an error code of another type and a redirect are errors with the status", .rows("AF-64"))
     func foreignResponses() async {
         let html = "<html><input name=\"csrf_token\" value=\"planted\"></html>"
         let page = await failure(html, type: .html)
@@ -192,7 +192,7 @@ struct OAuthResponseTests {
         #expect(large?.reason == .tooLarge(limit: 256 << 10))
     }
 
-    @Test("a token request is not sent to the target of a redirect (R-36)")
+    @Test("a token request is not sent to the target of a redirect", .rows("R-36"))
     func redirects() async {
         let executor = MockExecutor { request in
             var response = MockResponse.status(307)
@@ -207,7 +207,7 @@ struct OAuthResponseTests {
         #expect(executor.recordedCount == 1 && error != nil)
     }
 
-    @Test("expiry counts the leeway, and is unknown without a date (AF-63)")
+    @Test("expiry counts the leeway, and is unknown without a date", .rows("AF-63"))
     func expiry() {
         let now = clock.start
         let credential = OAuthCredential(accessToken: "a", expiration: now.addingTimeInterval(60))

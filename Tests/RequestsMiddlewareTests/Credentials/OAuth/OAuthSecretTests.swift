@@ -1,6 +1,7 @@
 import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 /// Secrets of token requests and their responses appear in no description, dump, error or command.
@@ -20,7 +21,7 @@ struct OAuthSecretTests {
         OAuthServer.test(client: .body(id: "app", secret: "planted-client-secret"))
     }
 
-    @Test("servers, credentials, authorizations, device codes, assertions and stores print no secret (R-74)")
+    @Test("servers, credentials, authorizations, device codes, assertions and stores print no secret", .rows("R-74"))
     func values() async throws {
         let credential = OAuthCredential(
             accessToken: "planted-a", refreshToken: "planted-r", expiration: .now, idToken: "planted-i")
@@ -50,7 +51,7 @@ struct OAuthSecretTests {
         expectHidden(try await client.perform { $0.deviceAuthorization() }, "device")
     }
 
-    @Test("token requests, and the errors of their responses, print no secret (R-74)")
+    @Test("token requests, and the errors of their responses, print no secret", .rows("R-74"))
     func errors() async throws {
         let credential = OAuthCredential(accessToken: "planted-a", refreshToken: "planted-refresh")
         let assertion = OAuthServer.Assertion(issuer: "app", audience: "a", algorithm: "RS256") { _ in
@@ -97,7 +98,7 @@ struct OAuthSecretTests {
         }
     }
 
-    @Test("the body of a response that ends early is not printed (R-74)")
+    @Test("the body of a response that ends early is not printed", .rows("R-74"))
     func truncated() async throws {
         let executor = MockExecutor { _ in
             MockResponse(
@@ -113,7 +114,7 @@ struct OAuthSecretTests {
         expectHidden(error, "error")
     }
 
-    @Test("a credential is encoded with its tokens, and decoded again (AF-63, AF-65)")
+    @Test("a credential is encoded with its tokens, and decoded again", .rows("AF-63", "AF-65"))
     func coding() throws {
         let full = OAuthCredential(
             accessToken: "a", tokenType: "bearer", refreshToken: "r", expiration: Date(timeIntervalSince1970: 1.5),
