@@ -23,10 +23,6 @@ package struct ClientRun: Sendable {
         case awaitedOnReactor
         /// Blocking calls of one thread, of a request that is described once.
         case blocking
-        /// Blocking exchanges of one thread, of a request that is prepared once.
-        case blockingExchange
-
-        var isBlocking: Bool { self == .blocking || self == .blockingExchange }
     }
 
     /// A function that makes an executor with at most `connections` connections.
@@ -35,8 +31,7 @@ package struct ClientRun: Sendable {
     /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1, `unix:/path` or
     /// `tls:HOST:PORT`, for which BENCH_CA in the environment names the file with the trusted certificate.
     ///
-    /// NAME is `socket`, `socket-tasks`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file` or a
-    /// key of `others`.
+    /// NAME is `socket`, `socket-tasks`, `socket-blocking` or a key of `others`.
     package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(BenchmarkError) {
         let (words, name) = Self.executor(in: arguments)
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
@@ -48,10 +43,9 @@ package struct ClientRun: Sendable {
             switch name {
             case "socket-tasks": .awaitedOnReactor
             case "socket-blocking": .blocking
-            case "socket-blocking-exchange": .blockingExchange
             default: .awaited
             }
-        guard !callStyle.isBlocking || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
+        guard callStyle != .blocking || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
             throw BenchmarkError("\(name) supports only collected GET responses with CONCURRENCY 1")
         }
         let path = words[3].hasPrefix("unix:") ? String(words[3].dropFirst(5)) : nil
@@ -69,16 +63,6 @@ package struct ClientRun: Sendable {
         baseURL = url
         if let make = others[name] {
             executor = make(concurrency)
-        } else if name == "bare-wait" {
-            guard kind.name == "small", concurrency == 1, path == nil else {
-                throw BenchmarkError("bare-wait supports only the case small with CONCURRENCY 1 over TCP")
-            }
-            executor = BareWait()
-        } else if name == "bare-file" {
-            guard kind.name == "upfile1g", concurrency == 1, path == nil else {
-                throw BenchmarkError("bare-file supports only the case upfile1g with CONCURRENCY 1 over TCP")
-            }
-            executor = BareFile()
         } else if name == "socket" || callStyle != .awaited {
             var limits = SocketExecutor.Configuration()
             limits.maximumConnectionsPerOrigin = concurrency
@@ -107,7 +91,7 @@ package struct ClientRun: Sendable {
     package func report() async throws -> String {
         let file = try kind.file()
         let request = try kind.request(to: baseURL, sending: file)
-        if callStyle.isBlocking { return try blockingReport(of: request) }
+        if callStyle == .blocking { return try blockingReport(of: request) }
         guard callStyle == .awaitedOnReactor else { return try await report(of: request) }
         return try await withTaskExecutorPreference(SocketTaskExecutor.shared) { try await report(of: request) }
     }
@@ -160,15 +144,7 @@ package struct ClientRun: Sendable {
         let typedRequest = client.api.get(.data, from: RequestPath(kind.path)).with(header: request.header)
         while counter.take() {
             let start = Deadline.now
-            if callStyle == .blocking {
-                samples.add(try client.performAndWait { _ in typedRequest }.count, since: start)
-            } else {
-                let response = try executor.executeAndWait(request)
-                guard case .bytes(let body) = response.body, response.head.status == .ok else {
-                    throw BenchmarkError("expected status 200, got \(response.head.status)")
-                }
-                samples.add(body.count, since: start)
-            }
+            samples.add(try client.performAndWait { _ in typedRequest }.count, since: start)
         }
         return samples
     }

@@ -23,8 +23,7 @@ let usage = """
            requests-bench describe N                   describe, prepare and write a GET N times
            requests-bench download EXECUTOR MEGABYTES  print the growth of peak memory in MiB; EXECUTOR: socket,
                                                        urlsession
-    NAME: socket, socket-blocking (the whole call), socket-blocking-exchange, bare-wait (small, 1),
-          bare-file (upfile1g, 1), urlsession, urlsession-bare
+    NAME: socket, socket-tasks, socket-blocking (the whole call), urlsession, urlsession-bare
     CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g; ADDRESS: a port of 127.0.0.1 or unix:/path
     """
 
