@@ -52,7 +52,7 @@ struct URLRequestTests {
     func precedence() throws {
         let received = Mutex<[String?]>([])
         let request = try api.post(.json(["a": 1]), to: "/x")
-            .with(header: [.contentType(.html), Field(name: .authorization, value: "Y")])
+            .with(header: [Field(name: "X", value: "1"), Field(name: .authorization, value: "Y")])
             .authenticated(
                 with: AuthenticationProvider { header in
                     let type = header[.contentType]
@@ -62,7 +62,9 @@ struct URLRequestTests {
             ).toURLRequest()
         #expect(received.withLock { $0 } == ["application/json"])
         #expect(
-            request.allHTTPHeaderFields == ["Content-Type": "application/json", "Authorization": "Bearer Z"])
+            request.allHTTPHeaderFields == [
+                "Content-Type": "application/json", "X": "1", "Authorization": "Bearer Z",
+            ])
     }
 
     @Test("an error of a body provider is rethrown unchanged, and each call runs the provider", .rows("RQ-4", "T-7"))

@@ -118,9 +118,10 @@ struct RequestConvertibleTests {
             .with(header: [.contentType(.html), Field(name: .authorization, value: "Y")])
             .authenticated(with: AuthenticationProvider { $0["X-Seen"] = $0[.contentType] })
         let header = try request.prepared().header
-        #expect(header[.contentType] == "application/json")
+        // The request's own Content-Type is not dropped (decision 0074).
+        #expect(header[.contentType] == "text/html; charset=utf-8")
         #expect(header[.authorization] == "Y")
-        #expect(header["X-Seen"] == "application/json")
+        #expect(header["X-Seen"] == "text/html; charset=utf-8")
         #expect(try request.authenticated(with: .bearerToken("Z")).prepared().header[.authorization] == "Bearer Z")
         #expect(try request.using(method: .get).sending(.none).prepared().header[.contentType] == nil)
     }

@@ -70,18 +70,32 @@ extension BodyProvider {
 
     /// Returns a provider of `value` as JSON, encoded each time the request is prepared.
     ///
+    /// Pass `type` for an API whose JSON has a media type of its own, such as `application/merge-patch+json`.
     /// `makeEncoder` is called for each use, because encoders are not safe to share. Without it, the encoder of the API
     /// is used (``RequestProviding/makeJSONEncoder()``), which by default sorts keys and does not escape slashes, so
     /// that equal values produce equal bytes. An error of the encoder becomes
     /// ``RequestError/Reason/bodyEncodingFailed``, with that error as ``RequestError/underlying``.
     public static func json(
-        _ value: some Encodable & Sendable, using makeEncoder: (@Sendable () -> JSONEncoder)? = nil
+        _ value: some Encodable & Sendable, as type: MediaType = .json,
+        using makeEncoder: (@Sendable () -> JSONEncoder)? = nil
     ) -> BodyProvider {
         BodyProvider(kind: .other) { header, makeDefaultEncoder in
             let data = try (makeEncoder?() ?? makeDefaultEncoder()).encode(value)
-            header.set(.contentType(.json))
+            header.set(.contentType(type))
             return .bytes(data)
         }
+    }
+
+    /// Returns a provider of `value`, which can be a literal with values of several types: `["id": 1, "name": "x"]`.
+    ///
+    /// The parameters are the same as for other values. The names in `value` are sent as they are, whatever the key
+    /// strategy of the encoder is.
+    public static func json(
+        _ value: JSONValue, as type: MediaType = .json, using makeEncoder: (@Sendable () -> JSONEncoder)? = nil
+    ) -> BodyProvider {
+        // Typed as the generic parameter, which selects the function above.
+        func provider(_ value: some Encodable & Sendable) -> BodyProvider { json(value, as: type, using: makeEncoder) }
+        return provider(value)
     }
 
     /// Returns a provider of `value` as JSON, encoded immediately by `encoder`.

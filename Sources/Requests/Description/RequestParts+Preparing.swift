@@ -44,12 +44,12 @@ extension RequestParts {
             prepared.header.add(Field(name: .accept, value: prepared.acceptedTypes.acceptValue))
         }
         if let provider = parameters?.bodyProvider(besides: bodyProvider) {
-            try Self.addBody(of: provider, to: &prepared, makeEncoder)
+            try addBody(of: provider, to: &prepared, makeEncoder)
         } else if bodyProvider.isNone {
             // As the provider does, which is not called because passing it would copy it.
             if !isBodiless { prepared.header.remove(.contentType) }
         } else {
-            try Self.addBody(of: bodyProvider, to: &prepared, makeEncoder)
+            try addBody(of: bodyProvider, to: &prepared, makeEncoder)
         }
         if let custom = parameters?.custom, !custom.isEmpty {
             // Custom destinations run before the credentials are added, so that they cannot see them.
@@ -64,7 +64,9 @@ extension RequestParts {
     }
 
     /// Adds the body of `provider` and the fields that describe it.
-    private static func addBody(
+    ///
+    /// A Content-Type of the request itself is sent in place of the body's (decision 0074).
+    private func addBody(
         of provider: BodyProvider, to prepared: inout PreparedRequest.Parts, _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
         do {
@@ -72,7 +74,16 @@ extension RequestParts {
         } catch {
             throw RequestError(wrapping: error, as: .bodyEncodingFailed).beforeSending()
         }
-        if case .multipart = provider.kind { addForm(of: provider, to: &prepared) }
+        if let type = header[.contentType], let bodyType = prepared.header[.contentType], type != bodyType {
+            // Without its boundary, a form cannot be read.
+            guard MediaType(bodyType)?.parameter("boundary") == MediaType(type)?.parameter("boundary") else {
+                throw RequestError(
+                    .invalidRequest(.boundaryNotInContentType),
+                    detail: ErrorText.quoted(type, limit: ErrorText.peerTextLimit))
+            }
+            prepared.header.set(Field(name: .contentType, value: type))
+        }
+        if case .multipart = provider.kind { Self.addForm(of: provider, to: &prepared) }
         prepared.header.removeFieldsOfExecutor()
     }
 

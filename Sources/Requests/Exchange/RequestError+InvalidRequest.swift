@@ -48,6 +48,8 @@ extension RequestError {
         /// TRACE never does; GET and HEAD do only with ``Request/allowingBody()``. URLSession cannot send a body with
         /// GET or HEAD.
         case bodyNotAllowed
+        /// The request has a Content-Type of its own beside a multipart form, which does not name the form's boundary.
+        case boundaryNotInContentType
         /// The parameters cannot be encoded; the underlying error is the cause.
         case parametersNotEncoded
         /// The trailers contain a field that is not allowed after the body (RFC 9110 §6.5.1).
@@ -96,6 +98,8 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
                 + "(RFC 6265 §4.2)"
         case .colonInUsername: "the user name contains a colon, which Basic credentials do not allow (RFC 7617 §2)"
         case .bodyNotAllowed: "the method does not allow a body (RFC 9110 §9.3)"
+        case .boundaryNotInContentType:
+            "the request's own Content-Type does not name the boundary of its multipart form; remove that field"
         case .parametersNotEncoded: "could not encode the parameters"
         case .fieldNotAllowedInTrailers: "a field is not allowed in trailers (RFC 9110 §6.5.1)"
         case .trailersWithoutBody: "trailers require a body"

@@ -42,8 +42,9 @@ extension JSONValue: Codable {
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):
-            var container = encoder.container(keyedBy: Name.self)
-            for (name, member) in members { try container.encode(member, forKey: Name(stringValue: name)) }
+            // As a dictionary, because a keyed container would apply the key strategy of `JSONEncoder` to the names.
+            var container = encoder.singleValueContainer()
+            try container.encode(members)
         case .array(let elements):
             var container = encoder.unkeyedContainer()
             for element in elements { try container.encode(element) }

@@ -1,0 +1,14 @@
+import RequestsMock
+import RequestsSocket
+
+// Calls to services of a second day: their media types, streams and errors. Each prints one line.
+
+func services(_ github: Client<GitHub>) async throws {
+    let id = 7
+    let patch = try await github.perform {
+        $0.patch(
+            "/echo", with: .json(["id": .integer(id), "name": "x"], as: "application/merge-patch+json"),
+            receiving: .text)
+    }
+    report("25 a JSON body with a media type of its own", patch)
+}
