@@ -9,7 +9,7 @@ extension PreparedRequest {
     /// servers flush it and do not end it.
     package func permitsCutCoding(of head: ResponseHead) -> Bool {
         guard case .streamed = delivery, let type = head.contentType else { return false }
-        return MediaType(type: type.type, subtype: type.subtype) == MediaType(type: .text, subtype: "event-stream")
+        return type == .eventStream
     }
 
     /// Returns this request with a field that offers content codings.

@@ -11,4 +11,11 @@ func services(_ github: Client<GitHub>) async throws {
             receiving: .text)
     }
     report("25 a JSON body with a media type of its own", patch)
+    let prompt: JSONValue = ["stream": true, "messages": [["role": "user", "content": "Hi"]]]
+    var answer = ""
+    let events = try await github.perform {
+        $0.post(.json(prompt), to: "/chat", receiving: .events(JSONValue.self, until: "[DONE]"))
+    }
+    for try await event in events { answer += event.value["choices", 0, "delta", "content"]?.string ?? "" }
+    report("26 a chat completion", answer)
 }

@@ -122,7 +122,11 @@ extension ResponseDecoder where Response == ResponseStream.Events {
     /// An event of more than `limit` bytes ends the events with ``RequestError/Reason/tooLarge(limit:)``.
     public static func events(limit: Int = 1 << 20) -> ResponseDecoder {
         ResponseDecoder(
-            accepting: [MediaType(type: .text, subtype: "event-stream")],
-            streaming: { _, stream in ResponseStream.Events(stream, limit: limit) })
+            accepting: [.eventStream], streaming: { _, stream in ResponseStream.Events(stream, limit: limit) })
     }
+}
+
+extension MediaType {
+    /// The media type of server-sent events.
+    static var eventStream: MediaType { MediaType(type: .text, subtype: "event-stream") }
 }
