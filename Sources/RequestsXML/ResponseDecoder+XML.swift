@@ -1,11 +1,12 @@
 extension ResponseDecoder where Response == XMLValue {
-    /// Returns a decoder of a body in XML, `application/xml` or `text/xml`: its root element with all its content.
+    /// Returns a decoder of a body in XML: its root element with all its content.
+    ///
+    /// The standard validator accepts `application/xml`, `text/xml` and subtypes that end in `+xml`.
     ///
     /// The document is parsed strictly (XML 1.0, fifth edition; Namespaces in XML 1.0), and nothing is loaded: a
     /// document type declaration is rejected, and with it every entity except the five of XML itself. A document that
     /// is not well-formed fails with ``/Requests/RequestError/Reason/decodingFailed`` and an underlying
-    /// ``XMLValue/SyntaxError``. An empty body fails with ``/Requests/RequestError/Reason/unexpectedNoContent``. Use
-    /// `accepting(_:)` to accept other types, such as `application/rss+xml`.
+    /// ``XMLValue/SyntaxError``. An empty body fails with ``/Requests/RequestError/Reason/unexpectedNoContent``.
     ///
     /// - Parameters:
     ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``.

@@ -8,6 +8,12 @@ enum XMLCharacters {
         }
     }
 
+    /// Returns whether `scalars` are a name without a colon.
+    static func isName(_ scalars: some Collection<Unicode.Scalar>) -> Bool {
+        guard let first = scalars.first, canStartName(first) else { return false }
+        return scalars.allSatisfy(canBeInName)
+    }
+
     /// Returns whether a name may begin with `scalar`; the colon is excluded.
     static func canStartName(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {

@@ -34,9 +34,7 @@ extension XMLReader {
     }
 
     private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
-        let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
-        guard let first = scalars.first, XMLCharacters.canStartName(first) else { return false }
-        return scalars.allSatisfy(XMLCharacters.canBeInName)
+        XMLCharacters.isName(String(decoding: bytes, as: UTF8.self).unicodeScalars)
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

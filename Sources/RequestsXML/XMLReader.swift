@@ -174,7 +174,8 @@ struct XMLReader {
     }
 }
 
-private struct ExpandedName: Hashable {
+/// The name of an attribute with the number of its namespace.
+struct ExpandedName: Hashable {
     let namespace: Int
     let local: ExactString
 }

@@ -24,6 +24,9 @@ public struct XMLValue: Sendable {
     public var name: String
 
     /// The namespace of the name; nil if it has none.
+    ///
+    /// If no attribute declares it, it is declared where the element is written. An element without one is written
+    /// without a declaration, and so is in the namespace of the elements around it when it is read.
     public var namespace: String?
 
     /// The attributes by their names as written.
@@ -135,21 +138,10 @@ extension XMLValue.Node {
 }
 
 extension XMLValue: CustomStringConvertible {
-    /// The element as XML, with its attributes sorted by name.
+    /// The element as XML, with its attributes sorted by name, and with the namespace declarations that are missing.
     ///
     /// Parsing the description of a parsed element results in an equal one.
-    public var description: String {
-        var text = ""
-        for event in XMLWalk(self) {
-            switch event {
-            case .start(let element):
-                text += "<\(element.name)\(element.attributes)\(element.content.isEmpty ? "/>" : ">")"
-            case .text(let part): text += Self.escaped(part)
-            case .end(let element): text += element.content.isEmpty ? "" : "</\(element.name)>"
-            }
-        }
-        return text
-    }
+    public var description: String { XMLWriter(self).text }
 
     /// Returns `text` with references for all characters that a parser would interpret as markup or normalize.
     static func escaped(_ text: String) -> String {

@@ -45,9 +45,10 @@ public struct MediaType: Sendable {
     /// Returns whether a decoder that accepts this type can decode `other`.
     ///
     /// These are the types that it ``matches(_:)``. JSON also includes `text/json`, `text/javascript` and every subtype
-    /// that ends in `+json` (RFC 6839 §3.1).
+    /// that ends in `+json` (RFC 6839 §3.1), and XML every subtype that ends in `+xml` (RFC 7303 §4).
     package func reads(_ other: MediaType) -> Bool {
         if matches(other) { return true }
+        if self == .xml { return other.isXML }
         guard self == .json else { return false }
         let subtype = ASCIIFolding.folded(other.subtype.rawValue.rawValue)
         return (other.type == .text && (subtype == "json" || subtype == "javascript"))
@@ -55,7 +56,7 @@ public struct MediaType: Sendable {
     }
 
     /// Whether the subtype is `xml` or ends in `+xml` (RFC 7303 §4).
-    var isXML: Bool {
+    package var isXML: Bool {
         let subtype = ASCIIFolding.folded(subtype.rawValue.rawValue)
         return subtype == "xml" || subtype.utf8.suffix(4).elementsEqual("+xml".utf8)
     }
