@@ -204,6 +204,9 @@ extension MessageTests {
             failing(api.get(.json(Repo.self), from: "/r"), StubExecutor(200, header: html, "<p>")),
             failing(api.get(.json(Repo.self), from: "/r"), StubExecutor(404, header: html, "<p>")),
             failing(api.request(to: "/r", using: .get), StubExecutor(401, header: challenges)),
+            failing(
+                api.request(to: "/r", using: .get),
+                StubExecutor(409, header: [.contentType(.json)], #"{"error":{"code":"E1","message":"in use"}}"#)),
             failing(api.request(to: "/r", using: .get), StubExecutor(403)),
             failing(api.request(to: "/r", using: .get).setting(headerField: condition), StubExecutor(304)),
             failing(api.request(to: "/r", using: .get), StubExecutor(304)),

@@ -1,5 +1,6 @@
 extension RequestError {
-    /// Returns the method, the URL, the status, the reason and the cause in one line, without secrets.
+    /// Returns the method, the URL, the status, the reason, the cause and the server's message in one line, without
+    /// secrets.
     func line(redactedBy redaction: ExchangeRedaction) -> String {
         var parts: [String] = []
         if let request { parts.append("\(request.method) \(redaction.url(request.target))") }
@@ -19,7 +20,9 @@ extension RequestError {
         let cause = reason == .decodingFailed || detail == nil ? causeText(redactedBy: redaction) : nil
         // An error that repeats the detail adds nothing.
         let distinct = cause.flatMap { $0.hasSameBytes(as: detail ?? "") ? nil : $0 }
-        return [detail, distinct, offeredSchemes, remainingCoding].compactMap { $0 }
+        return [detail, distinct, offeredSchemes, remainingCoding, serverMessage(redactedBy: redaction)].compactMap {
+            $0
+        }
     }
 
     /// The description of the underlying error in a few words; nil if it says no more than the reason.
@@ -30,7 +33,6 @@ extension RequestError {
             let (problem, context) = Self.problem(of: error)
             // Redacted before it is cut, because part of a secret would not be found.
             return "\(problem) at \(Self.shortened(redaction.text(Self.text(of: context.codingPath))))"
-        // The reason of a rejected content type is not the reason of a rejected status.
         case is RequestError, is CancellationError: return nil
         case let error?: return Self.shortened(redaction.text("\(error)"), to: 2 * ErrorText.peerTextLimit)
         }

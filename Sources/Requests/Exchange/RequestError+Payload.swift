@@ -44,8 +44,16 @@ extension RequestError {
         return body.flatMap { try? JSONValue(parsing: $0) }.flatMap(ProblemDetails.init)
     }
 
-    /// The code and the message of the JSON body; nil if it has neither.
-    public var message: RequestError.Message? { bodyJSON.flatMap(RequestError.Message.init) }
+    /// The code and the message of the server, from a JSON body, or the text of a body of type `text/plain`; nil if
+    /// there is neither.
+    public var message: RequestError.Message? { body.flatMap(message(in:)) }
+
+    /// Returns the code and the message in `body`, the body of this error or a redacted copy of it.
+    func message(in body: Data) -> RequestError.Message? {
+        if isJSON, let message = (try? JSONValue(parsing: body)).flatMap(Message.init) { return message }
+        guard let type = response?.contentType, type == .plainText else { return nil }
+        return Message(text: String(decoding: body, as: UTF8.self))
+    }
 
     /// Whether decoding failed because the JSON body is truncated, so that a retry may succeed; false for invalid JSON.
     public var isJSONTruncated: Bool {
@@ -61,31 +69,6 @@ extension RequestError {
         if request?.attributes[AssumesJSONErrors.self] == true { return true }
         // `MediaType.json` also reads JavaScript types, but an error of such a type is not expected to be JSON.
         return response?.contentType.map { MediaType.json.reads($0) && $0.subtype != "javascript" } ?? false
-    }
-}
-
-extension RequestError {
-    /// The code and the message that many APIs put into the JSON body of an error.
-    ///
-    /// They are the members `code` or `error_code`, and `message` or `error_message`, of an object called `error` or,
-    /// if missing there, of the body itself. Numbers are converted to text.
-    public struct Message: Hashable, Sendable {
-        /// The code; nil if there is none.
-        public var code: String?
-
-        /// The message; nil if there is none.
-        public var message: String?
-
-        /// Creates a message from the members of `json`; nil if there is neither a code nor a message.
-        public init?(_ json: JSONValue) {
-            func text(_ names: [JSONValue.PathComponent]) -> String? {
-                let nested = names.lazy.compactMap { json["error", $0]?.text }.first
-                return nested ?? names.lazy.compactMap { json[$0]?.text }.first
-            }
-            code = text(["code", "error_code"])
-            message = text(["message", "error_message"])
-            if code == nil, message == nil { return nil }
-        }
     }
 }
 

@@ -19,11 +19,11 @@ public struct ResponseValidator: Sendable {
 
     /// A validator that accepts a 2xx status with a content type that the decoder reads, or with none.
     ///
-    /// If both are unacceptable, the status is the reason, and the error of the content type is the
-    /// ``RequestError/underlying`` error.
+    /// If both are unacceptable, the status is the reason.
     public static var standard: ResponseValidator {
         ResponseValidator { head, accepting, isEmpty in
-            try checkStatus(of: head, isIn: 200..<300, contentType: contentTypeError(head, accepting, isEmpty))
+            try checkStatus(of: head, isIn: 200..<300)
+            if let problem = contentTypeError(head, accepting, isEmpty) { throw problem }
         }
     }
 
@@ -32,16 +32,17 @@ public struct ResponseValidator: Sendable {
 
     /// Returns a validator that accepts the statuses in `range` with any content type.
     public static func statuses(_ range: Range<Int>) -> ResponseValidator {
-        ResponseValidator { head, _, _ in try checkStatus(of: head, isIn: range, contentType: nil) }
+        ResponseValidator { head, _, _ in try checkStatus(of: head, isIn: range) }
     }
 
     /// Returns a validator that accepts the statuses in `range` with a content type that the decoder reads; a missing
     /// content type is rejected unless the body is empty.
     public static func strict(_ range: Range<Int> = 200..<300) -> ResponseValidator {
         ResponseValidator { head, accepting, isEmpty in
+            try checkStatus(of: head, isIn: range)
             let isMissing = !isEmpty && !accepting.isEmpty && head.header[.contentType] == nil
             let problem = isMissing ? missingType(head, accepting) : contentTypeError(head, accepting, isEmpty)
-            try checkStatus(of: head, isIn: range, contentType: problem)
+            if let problem { throw problem }
         }
     }
 
@@ -59,17 +60,11 @@ public struct ResponseValidator: Sendable {
         }
     }
 
-    /// Throws an error for a status outside `range`, with `problem` as its underlying error, or else `problem` itself.
-    private static func checkStatus(
-        of head: ResponseHead, isIn range: Range<Int>, contentType problem: RequestError?
-    ) throws(RequestError) {
-        if range.contains(head.status.code) {
-            if let problem { throw problem }
-            return
-        }
+    /// Throws an error for a status outside `range`.
+    private static func checkStatus(of head: ResponseHead, isIn range: Range<Int>) throws(RequestError) {
+        if range.contains(head.status.code) { return }
         throw RequestError(
-            reason(for: head.status), detail: head.status.isInformational ? informational : nil, underlying: problem,
-            response: head)
+            reason(for: head.status), detail: head.status.isInformational ? informational : nil, response: head)
     }
 
     private static func reason(for status: HTTPStatus) -> RequestError.Reason {

@@ -18,4 +18,6 @@ func services(_ github: Client<GitHub>) async throws {
     }
     for try await event in events { answer += event.value["choices", 0, "delta", "content"]?.string ?? "" }
     report("26 a chat completion", answer)
+    let missing = await error { try await github.perform { $0.get(.json(User.self), from: "/users/none") } }
+    report("27 the message of the server", missing.map { "\($0)".suffix(49) } ?? "")
 }
