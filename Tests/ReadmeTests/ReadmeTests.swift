@@ -1,41 +1,34 @@
 import Dispatch
 import RequestsMock
-import RequestsSocket
-import RequestsTestServer
-import TestSupport
 import Testing
-
-enum Library: RequestProviding {
-    case local, staging
-    var baseURL: URL {
-        switch self {
-        case .local: URL("http://127.0.0.1:8080/api")
-        case .staging: URL("http://staging.example.com/api")
-        }
-    }
-}
-
-struct Book: Codable, Sendable {
-    let title: String
-    let year: Int
-}
-
-enum Books: Endpoint {
-    case titled(String), add(Book)
-    func request(from api: Library) -> Request<Library, Book> {
-        switch self {
-        case .titled(let title): api.get(.json(), from: "/books/\(title)")
-        case .add(let book): api.post(.json(book), to: "/books", receiving: .json())
-        }
-    }
-}
 
 @Suite("The README")
 struct ReadmeTests {
-    @Test("the in-memory test passes", .rows("RQ-1", "RQ-9"))
-    func inMemory() async throws {
-        try await books()
-        try await routes()
+    /// Returns whether a block of the README consists of `text`.
+    private func readmeContains(_ text: String) throws -> Bool {
+        let readme = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../README.md")
+        return try String(decoding: Data(contentsOf: readme), as: UTF8.self).contains("```text\n\(text)\n```")
+    }
+
+    @Test("the README shows the error of a body that cannot be decoded (RQ-1, RQ-9)")
+    func error() async throws {
+        let body = MockResponse.ok(#"{"title": "Emma", "year": "1815"}"#, contentType: .json)
+        let library = Client(Library.local, executor: MockExecutor(body))
+        let error = await #expect(throws: RequestError.self) { try await library.perform(Books.titled("Emma")) }
+        #expect(try readmeContains(#require(error).debugDescription))
+    }
+
+    @Test("the README shows the report of a mock on a request that no stub matches")
+    func report() async throws {
+        let emma = Book(title: "Emma", year: 1815)
+        let mock = MockExecutor()
+        mock.on(Books.add(emma), return: emma)
+        let library = Client(Library.local, executor: mock)
+        let error = await #expect(throws: RequestError.self) {
+            try await library.perform(Books.add(Book(title: "Emma", year: 1816)))
+        }
+        let text = try "\(#require(error))".replacing(/ReadmeTests\/\w+\.swift:\d+/, with: "BookTests.swift:9")
+        #expect(try readmeContains(text))
     }
 
     @Test(
@@ -63,73 +56,5 @@ struct ReadmeTests {
         let mock = MockExecutor(.status(404, "no such book"))
         let library = Client(Library.local, executor: mock)
         #expect(await found("Emma", in: library) == nil)
-    }
-}
-
-func books() async throws {
-    let mock = MockExecutor()
-    let eitherOr = Book(title: "Either/Or", year: 1843)
-    mock.on(Books.titled("Either/Or"), return: eitherOr)
-    let library = Client(Library.local, executor: mock)
-
-    let book = try await library.perform(Books.titled("Either/Or"))
-    #expect(book.year == 1843)
-    try mock.verify()  // every stub was used, every request matched
-
-    // Nothing is sent:
-    try library.assertWire(
-        Books.titled("Emma"),
-        matches: """
-            GET /api/books/Emma HTTP/1.1
-            Host: 127.0.0.1:8080
-            Accept: application/json
-            """)
-}
-
-func routes() async throws {
-    let emma = try MockResponse.json(Book(title: "Emma", year: 1815))
-    let routes = MockExecutor(
-        routes: .on(.get, "/api/books/{}", emma),
-        .on(.delete, "/api/books/{}", .status(204)))
-    try await withTestServer(serving: routes) { server in
-        let served = AnonymousRequestProvider(baseURL: server.baseURL)
-        let book = try await SocketExecutor().perform(
-            served.get(.json(Book.self), from: "/api/books/Emma"))
-        #expect(book.year == 1815)
-    }
-}
-
-func signing(
-    _ executor: some RequestExecutor, with token: String
-) -> some RequestExecutor {
-    executor.intercepting { request, next in
-        var request = request
-        request.header[.authorization] = "Bearer \(token)"
-        return try await next.execute(request)
-    }
-}
-
-func found(_ title: String, in library: Client<Library>) async -> Book? {
-    do throws(RequestError) {
-        return try await library.perform(Books.titled(title))
-    } catch {
-        switch error.reason {
-        case .unacceptableStatus where error.status == .notFound:
-            print("no such book")
-        case .timedOut(let phase): print("too slow: \(phase)")
-        case .cancelled: break
-        default: print(error)
-        }
-        return nil
-    }
-}
-
-func titles(
-    in library: Client<Library>, on queue: DispatchQueue
-) throws(RequestError) -> RequestTask {
-    // Blocks this thread until the call ends:
-    let book = try library.performAndWait(Books.titled("Emma"))
-    return library.perform(Books.titled(book.title), on: queue) { result in
-        print(result.map(\.value.year))  // called exactly once, on the queue
     }
 }
