@@ -17,6 +17,28 @@ struct DocumentsTests {
         }
     }
 
+    @Test("the pages that the README links have no links that only DocC resolves")
+    func plainPages() throws {
+        let pages = try Repository.here.text(of: "README.md").matches(of: /\]\(([^)#\s]+\.md)/).map { String($0.1) }
+        try #require(pages.count >= 5)
+        for page in pages {
+            let text = try Repository.here.text(of: page).replacing("```", with: "")
+            #expect(!text.contains("<doc:") && !text.contains("``"), "\(page)")
+        }
+    }
+
+    @Test("no paragraph of an article is repeated in another one")
+    func repetitions() throws {
+        var pages: [String: String] = [:]
+        for path in Repository.here.documents() where path.contains(".docc/") {
+            for paragraph in try Repository.here.text(of: path).components(separatedBy: "\n\n") {
+                guard paragraph.count >= 120, !paragraph.hasPrefix("```") else { continue }
+                #expect(pages.updateValue(path, forKey: paragraph) == nil, "\(path): \(paragraph.prefix(60))")
+            }
+        }
+        #expect(pages.count >= 100)
+    }
+
     @Test("the index of the decisions has one row for each record, with its title")
     func decisions() throws {
         let index = try Repository.here.text(of: "Docs/Decisions/README.md").split(separator: "\n")

@@ -64,3 +64,17 @@ func download<API>(
     defer { interrupt.cancel() }
     return try await task.value
 }
+
+// Article: ChoosingAnExecutor.md
+#if canImport(Darwin)
+import RequestsURLSession
+
+func makeExecutor() -> some RequestExecutor { URLSessionExecutor() }
+#else
+import RequestsMiddleware
+import RequestsSocket
+
+func makeExecutor() -> some RequestExecutor {
+    SocketExecutor().decodingContent()
+}
+#endif
