@@ -33,7 +33,7 @@ struct Download {
     func point(for target: TargetURI) -> ResumePoint? {
         guard count > 0, let data = try? Data(contentsOf: URL(filePath: pointPath)),
             let point = try? JSONDecoder().decode(ResumePoint.self, from: data),
-            point.target.hasSameBytes(as: "\(target)")
+            point.version == ResumePoint.currentVersion, point.target.hasSameBytes(as: "\(target)")
         else { return nil }
         return point
     }
