@@ -24,7 +24,7 @@ extension XMLValue {
 
     /// A builder of the content of an element.
     @resultBuilder
-    public enum ContentBuilder {
+    public struct ContentBuilder {
         /// Returns an element as content.
         public static func buildExpression(_ element: XMLValue) -> [Node] { [.element(element)] }
 

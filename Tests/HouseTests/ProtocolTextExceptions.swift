@@ -98,7 +98,7 @@ extension ProtocolTextTests {
             "Requests/Description/Decoders/ServerSentEvent+Parser", "struct ServerSentEvent",
             "Text for the app; the package does not compare events."),
         Exception(
-            "Requests/Exchange/RequestError+Payload", "struct Message",
+            "Requests/Exchange/RequestError+Message", "struct Message",
             "Text for people; the package does not compare it."),
         Exception(
             "Requests/Exchange/RequestError+Payload", "struct ProblemDetails",
@@ -108,6 +108,8 @@ extension ProtocolTextTests {
             "A path that the app writes; names are matched by bytes."),
         Exception(
             "RequestsXML/XMLValue+SyntaxError", "enum SyntaxError", "An error of this package, for people to read."),
+        Exception(
+            "RequestsXML/XMLValue+WritingError", "enum WritingError", "An error of this package, for people to read."),
         Exception(
             "RequestsMock/Recording/HARArchive", "struct Entry", "Text for the app; the package does not compare it."),
         Exception(

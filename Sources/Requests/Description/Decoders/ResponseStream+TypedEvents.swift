@@ -72,8 +72,8 @@ extension ResponseStream {
 
             /// Returns the next event; nil after the last.
             ///
-            /// - Throws: ``RequestError/Reason/decodingFailed`` for data that cannot be decoded. The next call continues
-            ///   with the next event.
+            /// - Throws: ``RequestError/Reason/decodingFailed`` for data that cannot be decoded. The next call
+            ///   continues with the next event.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(RequestError) -> ServerSentEvent.Typed<Value>? {
@@ -110,7 +110,8 @@ extension ResponseDecoder {
     /// space is skipped. `makeDecoder` is called for each event; without it, the decoder of the API is used.
     ///
     /// ```swift
-    /// api.post(.json(prompt), to: "/chat/completions", receiving: .events(Delta.self, until: "[DONE]"))
+    /// api.post(
+    ///     .json(prompt), to: "/chat", receiving: .events(Delta.self, until: "[DONE]"))
     /// ```
     ///
     /// - Parameters:
