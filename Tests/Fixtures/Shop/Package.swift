@@ -19,4 +19,12 @@ let package = Package(
                 .product(name: "RequestsTestServer", package: "Requests"),
             ],
             exclude: ["orders.txt"]),
+        // A link to the test snippets of the README.
+        .testTarget(
+            name: "ReadmeTests",
+            dependencies: [
+                .product(name: "RequestsMock", package: "Requests"),
+                .product(name: "RequestsSocket", package: "Requests"),
+                .product(name: "RequestsTestServer", package: "Requests"),
+            ]),
     ])
