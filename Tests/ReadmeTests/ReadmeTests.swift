@@ -1,5 +1,6 @@
 import Dispatch
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("The README")
@@ -10,7 +11,7 @@ struct ReadmeTests {
         return try String(decoding: Data(contentsOf: readme), as: UTF8.self).contains("```text\n\(text)\n```")
     }
 
-    @Test("the README shows the error of a body that cannot be decoded (RQ-1, RQ-9)")
+    @Test("the README shows the error of a body that cannot be decoded", .rows("RQ-1", "RQ-9"))
     func error() async throws {
         let body = MockResponse.ok(#"{"title": "Emma", "year": "1815"}"#, contentType: .json)
         let library = Client(Library.local, executor: MockExecutor(body))

@@ -178,7 +178,8 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "the content type of the request replaces the body's; credentials cannot set it, nor the framing (PM-34, PM-35, T-50)"
+        "the content type of the request replaces the body's; credentials cannot set it, nor the framing",
+        .rows("PM-34", "PM-35", "T-50")
     )
     func contentType() throws {
         let api = AnonymousRequestProvider.example

@@ -114,7 +114,7 @@ struct ErrorPayloadTests {
         #expect(try await Self.error("{\"a\":", status: 200, api.get(.jsonValue, from: "/x")).isJSONTruncated)
     }
 
-    @Test("if status and content type are both unacceptable, only the status is an error (AF-50, T-72)")
+    @Test("if status and content type are both unacceptable, only the status is an error", .rows("AF-50", "T-72"))
     func bothUnacceptable() async throws {
         let request = api.get(.json([Int].self), from: "/x")
         for validator in [ResponseValidator.standard, .strict()] {
