@@ -174,10 +174,10 @@ let testTargets = [
     tests("RequestsXMLTests", ["RequestsXML", "TestCorpora"]),
     // The README of Requests 0.3.2, in both language modes and with the settings of a user.
     .testTarget(
-        name: "ReadmeV032Mode5Tests", dependencies: ["RequestsURLSession", "Requests"],
+        name: "ReadmeV032Mode5Tests", dependencies: ["RequestsURLSession", "Requests", "TestSupport"],
         swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
-        name: "ReadmeV032Mode6Tests", dependencies: ["RequestsURLSession", "Requests"],
+        name: "ReadmeV032Mode6Tests", dependencies: ["RequestsURLSession", "Requests", "TestSupport"],
         swiftSettings: [.swiftLanguageMode(.v6)]),
 ]
 

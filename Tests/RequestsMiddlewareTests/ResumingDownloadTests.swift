@@ -384,19 +384,16 @@ struct ResumingDownloadTests {
     func impossiblePlaces() async throws {
         let executor = MockExecutor(.ok("x"))
         let api = AnonymousRequestProvider("http://e.com")
-        for path in ["", "a\0b"] {
-            let error = await #expect(throws: RequestError.self) {
+        func reason(_ path: String) async -> RequestError.Reason? {
+            await #expect(throws: RequestError.self) {
                 try await executor.resumingDownloads().perform(api.get(.download(to: URL(filePath: path)), from: "/"))
-            }
-            #expect(error?.reason == .fileAccessFailed)
+            }?.reason
         }
+        for path in ["", "a\0b"] { #expect(await reason(path) == .fileAccessFailed) }
         try folder.write("x".utf8, to: "file")
         try FileManager.default.createDirectory(atPath: folder.path(of: "g.partial"), withIntermediateDirectories: true)
         for path in [folder.path(of: "file/f"), folder.path(of: "missing/f"), folder.path(of: "g")] {
-            let error = await #expect(throws: RequestError.self) {
-                try await executor.resumingDownloads().perform(api.get(.download(to: URL(filePath: path)), from: "/"))
-            }
-            #expect(error?.reason == .fileAccessFailed, "\(path)")
+            #expect(await reason(path) == .fileAccessFailed, "\(path)")
         }
     }
 }

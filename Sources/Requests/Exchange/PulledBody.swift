@@ -7,17 +7,17 @@ package final class PulledBody: ResponseBody.Source {
         var source: (any PulledSource & ~Copyable)?
         /// The trailers and the metrics, or the error that ended the body early; nil until then.
         var outcome: Result<(Header, RawResponse.Metrics?), RequestError>?
+        /// The request, for errors; nil at the end, because its body may be large.
+        var request: PreparedRequest?
     }
 
     private let state: Lock<State>
-    private let request: PreparedRequest
     private let head: ResponseHead
 
     /// Creates the body of a response; its errors include `request` and `head`.
     // Generic: the optimizer of Swift 6.3 copies an argument of type `any PulledSource & ~Copyable`, which traps.
     package init(_ source: consuming some PulledSource & ~Copyable, _ request: PreparedRequest, _ head: ResponseHead) {
-        state = Lock(State(source: source))
-        self.request = request
+        state = Lock(State(source: source, request: request))
         self.head = head
     }
 
@@ -39,7 +39,8 @@ package final class PulledBody: ResponseBody.Source {
         case .failure(let error): throw error
         case nil:
             throw RequestError(
-                .other, detail: "concurrent reads of one response body", request: request, response: head)
+                .other, detail: "concurrent reads of one response body", request: state.withLock { $0.request },
+                response: head)
         }
     }
 
@@ -47,7 +48,10 @@ package final class PulledBody: ResponseBody.Source {
     private func putBack(_ source: consuming any PulledSource & ~Copyable) {
         if let trailers = source.trailers {
             let metrics = source.metrics
-            state.withLock { $0.outcome = .success((trailers, metrics)) }
+            state.withLock { state in
+                state.outcome = .success((trailers, metrics))
+                state.request = nil
+            }
         } else {
             // A closure cannot consume a captured value that is not copyable, but it can take it out of an optional.
             var source = Optional(source)
@@ -56,9 +60,11 @@ package final class PulledBody: ResponseBody.Source {
     }
 
     private func fail(_ error: RequestError) -> RequestError {
-        let error = error.adding(request: request, response: head)
-        state.withLock { $0.outcome = .failure(error) }
-        return error
+        state.withLock { state in
+            let error = state.request.map { error.adding(request: $0, response: head) } ?? error
+            state.outcome = .failure(error)
+            return error
+        }
     }
 
     package var trailers: Header {

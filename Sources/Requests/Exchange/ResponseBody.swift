@@ -53,7 +53,10 @@ public final class ResponseStream: Sendable {
     ///   well.
     public func next() async throws(RequestError) -> Data? {
         do throws(RequestError) {
-            return try await source.next()
+            let chunk = try await source.next()
+            // A stream that is kept after its end keeps no upload in memory.
+            if chunk == nil { context.withLock { $0 = nil } }
+            return chunk
         } catch {
             throw failure(error)
         }

@@ -29,7 +29,8 @@ extension RetryPolicy {
             timeLeft: Duration? = nil
         ) {
             self.error = error
-            self.request = request
+            // A policy may keep the request, and perform it again as a call of its own.
+            self.request = request.outsideOfCall
             self.attempt = max(0, attempt)
             self.retryAfter = retryAfter
             self.timeLeft = timeLeft

@@ -27,7 +27,8 @@ package import RequestsPOSIX
 /// | it pauses, and the end of a chunk was not sent     | `producing` → `sending` |                          |
 /// | the source has produced them, or has ended         | `sending`               |                          |
 /// | the carrier accepts no more bytes                  | `blocked`               |                          |
-/// | a part was sent, or the wait for space has ended   | `paused`                |                          |
+/// | a part was sent, or much work was done             | `paused`                |                          |
+/// | space is needed, and no more has arrived           | `blocked` → `paused`    |                          |
 /// | nothing more has arrived                           | `paused` → `sending`    |                          |
 /// | the head was sent, and expects 100                 | `expecting`             |                          |
 /// | 100 (Continue), or the instant                     | `expecting` → `sending` |                          |
@@ -38,7 +39,10 @@ package import RequestsPOSIX
 /// | a piece is requested; a piece has arrived          |                         | arriving; `streaming`    |
 /// | the end of a response that ends the connection     | `stopped`, if not ended | `complete`               |
 /// | the end of another response                        |                         | `complete`               |
+/// | the instant, or a failure, while a body is drained |                         | `complete`               |
+/// | a body that need not be drained                    |                         | `complete`               |
 /// | a failure before the head of a repeatable request  | `lost`                  |                          |
+/// | the connection for it                              | `lost` → `sending`      | `awaited`                |
 struct ExchangeState: Sendable {
     /// The progress of the request.
     enum Upload: Sendable {

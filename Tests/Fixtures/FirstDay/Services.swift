@@ -10,14 +10,14 @@ func services(_ github: Client<GitHub>) async throws {
             "/echo", with: .json(["id": .integer(id), "name": "x"], as: "application/merge-patch+json"),
             receiving: .text)
     }
-    report("25 a JSON body with a media type of its own", patch)
+    report("26 a JSON body with a media type of its own", patch)
     let prompt: JSONValue = ["stream": true, "messages": [["role": "user", "content": "Hi"]]]
     var answer = ""
     let events = try await github.perform {
         $0.post(.json(prompt), to: "/chat", receiving: .events(JSONValue.self, until: "[DONE]"))
     }
     for try await event in events { answer += event.value["choices", 0, "delta", "content"]?.string ?? "" }
-    report("26 a chat completion", answer)
+    report("27 a chat completion", answer)
     let missing = await error { try await github.perform { $0.get(.json(User.self), from: "/users/none") } }
-    report("27 the message of the server", missing.map { "\($0)".suffix(49) } ?? "")
+    report("28 the message of the server", missing.map { "\($0)".suffix(49) } ?? "")
 }

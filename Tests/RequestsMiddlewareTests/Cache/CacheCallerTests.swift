@@ -62,7 +62,8 @@ struct CacheCallerTests {
 
     @Test("a request of another user does not wait for the response to the former one", .rows("R-41"))
     func collapsedRequests() async throws {
-        for index in 0...1 {
+        let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
+        for index in 0...2 {
             authenticator.replaceCredential(with: "alice")
             let (gate, opening) = AsyncStream.makeStream(of: Void.self)
             let server = MockExecutor { request in
@@ -70,7 +71,8 @@ struct CacheCallerTests {
                 if user == "Bearer alice" { for await _ in gate {} }
                 return MockResponse(header: .caching("max-age=1000, private"), body: [.bytes(Data(user.utf8))])
             }
-            let executor = try chains(server)[index]
+            let coalescing = server.authenticating(with: authenticator, within: environment).coalescing()
+            let executor = try (chains(server) + [coalescing])[index]
             let request = api.get(.text, from: "/")
             async let former = executor.perform(request)
             while server.recordedCount == 0 { await Task.yield() }
