@@ -126,7 +126,7 @@ extension ThreadPoll {
                 Watched(ticket: state.lastTicket, number: number, events: events, deadline: deadline, point: point))
             return (state.lastTicket, state.isPolling, state.hasEnded)
         }
-        if hasEnded { point.deliver(wanted) }
+        if hasEnded { point.deliver(.both) }
         // A job that runs elsewhere for a moment added this: the thread's poll does not include it yet.
         if isPolling { signal.signal() }
         return ticket

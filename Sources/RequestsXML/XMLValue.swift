@@ -140,7 +140,7 @@ extension XMLValue.Node {
 extension XMLValue: CustomStringConvertible {
     /// The element as XML, with its attributes sorted by name, and with the namespace declarations that are missing.
     ///
-    /// Parsing the description of a parsed element results in an equal one.
+    /// Parsing the description of the root of a parsed document results in an equal element.
     public var description: String { XMLWriter(self).text }
 
     /// Returns `text` with references for all characters that a parser would interpret as markup or normalize.

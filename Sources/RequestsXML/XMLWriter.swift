@@ -61,8 +61,7 @@ struct XMLWriter {
             if number == nil { report(.undeclaredPrefix(name.prefix)) }
             return
         }
-        // Namespaces of a document that was read are the same strings, for which `==` does not compare their bytes.
-        if let number, namespaces.name(number) ?? "" == namespace { return }
+        if let number, ExactString.areEqual(namespaces.name(number) ?? "", namespace) { return }
         let declaration = name.prefix.utf8.isEmpty ? "xmlns" : "xmlns:\(name.prefix)"
         guard element.attributes[declaration] == nil, namespaces.declare(name.prefix, namespace) else {
             return report(.invalidNamespace(namespace))

@@ -62,6 +62,9 @@ struct FixtureTests {
             "23 a request without a stub: true true",
             "24 a snapshot of a request: true",
             "25 a progress bar: ####################.................... 50 %, 10 bytes",
+            "26 a JSON body with a media type of its own: true, 19 bytes",
+            "27 a chat completion: Hello",
+            "28 the message of the server: 404 Not Found: unacceptable status: “no such user”",
         ]
         #expect(output == expected.joined(separator: "\n") + "\n")
     }

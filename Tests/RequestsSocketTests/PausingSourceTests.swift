@@ -108,6 +108,18 @@ struct PausingSourceTests {
         peer.stop()
     }
 
+    @Test("the deadline of the call ends a source that produces nothing but empty pieces", .rows("R-48"))
+    func emptyPieces() async throws {
+        struct Empty: RequestBody.Source {
+            mutating func next() async throws -> Data? { Data() }
+        }
+        let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
+        let body = RequestBody.stream(length: nil, isReplayable: false) { Empty() }
+        let request = try Self.request(peer, isSecured: false, body).with { $0.deadline = .now + .milliseconds(100) }
+        #expect(await SocketExecutor().failure(of: request)?.reason == .timedOut(.total))
+        peer.stop()
+    }
+
     @Test("cancellation ends a pause of a source that ignores it", .rows("R-67"), arguments: [false, true])
     func cancellation(isStreamed: Bool) async throws {
         let peer = try Self.peer(isSecured: false) { line, peer in

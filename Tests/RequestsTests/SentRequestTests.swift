@@ -129,27 +129,6 @@ struct SentRequestTests {
         #expect(response.request?.method == .post && response.request?.header["X-Late"] == "1")
     }
 
-    @Test("a streamed response that was read to its end keeps no upload in memory")
-    func streamedUploads() async throws {
-        let isFreed = Lock(false)
-        let bytes = UnsafeMutableRawPointer.allocate(byteCount: 1_000_000, alignment: 16)
-        func upload() async throws -> ResponseStream.Chunks {
-            let data = Data(
-                bytesNoCopy: bytes, count: 1_000_000,
-                deallocator: .custom { pointer, _ in
-                    pointer.deallocate()
-                    isFreed.withLock { $0 = true }
-                })
-            let request = api.post(.raw(data: data, contentType: .binary), to: "/a", receiving: .chunks)
-            return try await OwnExecutor().perform(request)
-        }
-        let chunks = try await upload()
-        var iterator = chunks.makeAsyncIterator()
-        while try await iterator.next() != nil {}
-        #expect(isFreed.withLock { $0 })
-        withExtendedLifetime(chunks) {}
-    }
-
     @Test("descriptions of the head of a request contain no secrets")
     func descriptions() async throws {
         let executor = MockExecutor(.ok()).intercepting { request, next in

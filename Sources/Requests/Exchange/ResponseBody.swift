@@ -53,10 +53,7 @@ public final class ResponseStream: Sendable {
     ///   well.
     public func next() async throws(RequestError) -> Data? {
         do throws(RequestError) {
-            let chunk = try await source.next()
-            // A stream that is kept after its end keeps no upload in memory.
-            if chunk == nil { context.withLock { $0 = nil } }
-            return chunk
+            return try await source.next()
         } catch {
             throw failure(error)
         }

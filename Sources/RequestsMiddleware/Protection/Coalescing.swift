@@ -9,10 +9,10 @@ import Requests
 ///
 /// It applies to GET and HEAD without a body and without attributes or a progress handler, whose response is collected
 /// in memory. Requests are identical if all that is sent is equal, credentials and cookies included, and if they have
-/// the same limits. Only traceparent and tracestate may differ; those of the request that is sent are used. It knows
-/// the users of authenticators that are added after it, but not cookies, so add it before middleware that adds cookies:
-/// added after it, it would return the response for one user to another. Add it after ``MemoryBudget``, which requests
-/// streams.
+/// the same limits. Only traceparent and tracestate may differ; those of the request that is sent are used. So add it
+/// before middleware that adds credentials or cookies: added after them, it would return the response for one user to
+/// another. Of the authenticators behind it, it distinguishes only the users of a ``RefreshableAuthenticator``. Add it
+/// after ``MemoryBudget``, which requests streams.
 ///
 /// All receive the response or the error of the exchange. If the call that sends the request is cancelled, or its
 /// deadline passes, one of the others sends it again.
@@ -23,7 +23,7 @@ public struct Coalescing: Middleware {
     /// identical.
     private struct Key: Hashable, Sendable {
         let request: PreparedRequest
-        /// The users whose credentials are added behind this middleware.
+        /// The users whose credentials are added behind this middleware, as far as they are known.
         let caller: String
 
         init(_ request: PreparedRequest, from caller: String) {

@@ -72,6 +72,9 @@ private final class Producer: @unchecked Sendable {  // one task at a time uses 
                 // An empty chunk would end the body.
                 while let data = try await source.next() {
                     if !data.isEmpty { return .success(BodyFeed.Piece(data: data)) }
+                    // A source without bytes must not keep the exchange from its limits and its cancellation.
+                    await Task.yield()
+                    try Task.checkCancellation()
                 }
                 return .success(BodyFeed.Piece(data: nil))
             }

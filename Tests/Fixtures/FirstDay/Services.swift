@@ -10,7 +10,9 @@ func services(_ github: Client<GitHub>) async throws {
             "/echo", with: .json(["id": .integer(id), "name": "x"], as: "application/merge-patch+json"),
             receiving: .text)
     }
-    report("26 a JSON body with a media type of its own", patch)
+    // The order of the members of a dictionary is not defined.
+    let members = patch.split(separator: "|").last?.count ?? 0
+    report("26 a JSON body with a media type of its own", "\(patch.contains("merge-patch+json")), \(members) bytes")
     let prompt: JSONValue = ["stream": true, "messages": [["role": "user", "content": "Hi"]]]
     var answer = ""
     let events = try await github.perform {
@@ -19,5 +21,5 @@ func services(_ github: Client<GitHub>) async throws {
     for try await event in events { answer += event.value["choices", 0, "delta", "content"]?.string ?? "" }
     report("27 a chat completion", answer)
     let missing = await error { try await github.perform { $0.get(.json(User.self), from: "/users/none") } }
-    report("28 the message of the server", missing.map { "\($0)".suffix(49) } ?? "")
+    report("28 the message of the server", missing.map { "\($0)".suffix(50) } ?? "")
 }
