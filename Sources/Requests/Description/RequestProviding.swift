@@ -24,7 +24,7 @@ public protocol RequestProviding: Sendable {
 
     /// Returns the encoder of the JSON that requests of the API send.
     ///
-    /// It is called for each JSON body that has no encoder of its own, such as ``BodyProvider/json(_:using:)`` or
+    /// It is called for each JSON body that has no encoder of its own, such as `.json(value)` or
     /// parameters. ``BodyProvider/makeDeterministicEncoder`` creates the default.
     func makeJSONEncoder() -> JSONEncoder
 
