@@ -31,7 +31,7 @@ extension XMLValue {
         /// Returns a text as content.
         public static func buildExpression(_ text: String) -> [Node] { [.text(text)] }
 
-        /// Returns nodes, such as those of another element, as content.
+        /// Returns nodes, such as the children of another element, as content.
         public static func buildExpression(_ nodes: [Node]) -> [Node] { nodes }
 
         /// Returns the content of a block.

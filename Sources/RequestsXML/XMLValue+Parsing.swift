@@ -2,7 +2,7 @@ extension XMLValue {
     /// Parses a document as `.xml` does, and creates its root element.
     ///
     /// - Parameters:
-    ///   - data: The document. Its charset is that of its byte order mark or its declaration, else UTF-8.
+    ///   - data: The document. Its byte order mark or its declaration names the charset, else it is UTF-8.
     ///   - depth: The maximum depth of elements, at most ``maximumDepth``.
     /// - Throws: ``SyntaxError`` for a document that is not well-formed or nested deeper.
     public init(parsing data: Data, depth: Int = 100) throws(SyntaxError) {

@@ -1,5 +1,5 @@
 extension CacheExchange {
-    /// A request as the cache compares it: by URI, userinfo, caller, use of cookies, and all fields but those of spans.
+    /// A request as the cache compares it: by URI, userinfo, caller, use of cookies, and fields except trace context.
     struct Identity: Hashable, Sendable {
         private let exchange: CacheExchange
 
