@@ -57,7 +57,7 @@ struct ExchangeDrainTests {
         let head = "HTTP/1.1 302 Found\r\nLocation: /next\r\n\(row.framing)\r\n\r\n"
         return Exchange(
             try OutgoingRequest(CallState(request, now: .now).request),
-            on: ScriptedCarrier([.bytes(head)] + row.arrivals), isReused: true, receivesAtOnce: true)
+            on: ScriptedCarrier([.bytes(head)] + row.arrivals), isReused: true)
     }
 
     @Test("it is read if the connection can then be reused, and never fails the call", .rows("R-20"), arguments: rows)

@@ -17,8 +17,8 @@ struct ExchangeSteps: ~Copyable {
     ) throws {
         var carrier = ScriptedCarrier(arrivals, accepting: accepting, for: request.method, sendsFiles: sendsFiles)
         carrier.hasPartialWrite = hasPartialWrite
-        exchange = Exchange(
-            try OutgoingRequest(request), on: carrier, isReused: isReused, receivesAtOnce: receivesAtOnce)
+        exchange = Exchange(try OutgoingRequest(request), on: carrier, isReused: isReused)
+        exchange.receivesAtOnce = receivesAtOnce
     }
 
     /// Advances until nothing more is needed or `count` needs were recorded, providing each need at once.

@@ -163,8 +163,7 @@ struct ExchangeTests {
         let isStale = steps.exchange.hasMetStaleConnection
         #expect(steps.log == ["connection"] && isStale)
         let carrier = ScriptedCarrier([.bytes(Self.ok)], for: method)
-        steps.exchange.restart(
-            on: carrier, stamps: RawResponse.Metrics.Stamps(), receivesAtOnce: true)
+        steps.exchange.restart(on: carrier, stamps: RawResponse.Metrics.Stamps())
         try steps.advance()
         let metrics = steps.exchange.response().metrics
         #expect(metrics.transmissions == 2 && !metrics.isReusedConnection)
@@ -180,7 +179,7 @@ struct ExchangeTests {
         let sent = steps.exchange.carrier.sentText
         steps.exchange.restart(
             on: ScriptedCarrier([.nothing, .nothing, .bytes(Self.ok)], for: .put),
-            stamps: RawResponse.Metrics.Stamps(), receivesAtOnce: true)
+            stamps: RawResponse.Metrics.Stamps())
         try steps.advance(pieces: ["ab", "c", nil])
         #expect(steps.body == "ok" && steps.exchange.carrier.sentText.hasSuffix("\r\n\r\nabc"))
         if !isProduced { #expect(steps.exchange.carrier.sentText == sent) }

@@ -30,10 +30,8 @@ final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one
     @exclusivity(unchecked) private var hasStandingReports = false
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
-    /// The value for ``Exchange/receivesAtOnce``, which says why a lone call in a task tries to receive at once.
-    ///
-    /// True also after a TLS handshake, which may have received bytes that no wait reports.
-    var receivesAtOnce: Bool { wasAlone && CallingThread.current == nil || stream.isSecured && !isReused }
+    /// Whether bytes may have arrived that no wait reports, because the TLS handshake has received them.
+    var mayHaveReceived: Bool { stream.isSecured && !isReused }
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
     /// The instant until which the connection may be used again.
@@ -236,12 +234,15 @@ extension Connection {
 extension Connection {
     /// Suspends until a direction of `wanted` is ready; without one, until the channel is signalled.
     ///
+    /// A blocking call waits on its `thread`.
     /// Among many calls, a wait for a head uses standing reports, which need no system call for each wait (decision
     /// 0011). So does every wait to read on a thread that runs the tasks itself (decision 0040).
-    func wait(for wanted: Interest, by deadline: Deadline, atHead: Bool) async throws(WaitError) {
+    func wait(
+        for wanted: Interest, by deadline: Deadline, atHead: Bool, on thread: CallingThread?
+    ) async throws(WaitError) {
         let directions = stream.directions(for: wanted)
         if directions.isEmpty, !wanted.isEmpty { return try await takeTurn(by: deadline) }
-        guard let thread = CallingThread.current else {
+        guard let thread else {
             let standing = atHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: directions, by: deadline, standing: standing)

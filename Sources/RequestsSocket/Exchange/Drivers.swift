@@ -9,8 +9,6 @@ extension SocketExchange {
     static func perform(
         _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission? = nil
     ) async throws(RequestError) -> RawResponse {
-        // Exchanges that never wait must not keep the thread of a blocking call from checking its cancellation.
-        if let thread = CallingThread.current, thread.isCheckDue { await Task.yield() }
         if handle.pool.mustMeasure(request) {
             return try await performMeasured(request, over: handle, as: transmission)
         }
@@ -45,22 +43,29 @@ extension SocketExchange {
 
     /// Advances the exchange until it has nothing more to do, and suspends for what it needs.
     mutating func run() async throws(RequestError) {
+        let thread = CallingThread.current
+        // Exchanges that never wait must not keep the thread of a blocking call from checking its cancellation.
+        if let thread, thread.isCheckDue { await Task.yield() }
+        prepareReceiving(on: thread)
         while let need = try advance() {
             switch need {
-            case .event(let wanted, let limit, let phase): try await wait(for: wanted, until: limit, in: phase)
+            case .event(let wanted, let limit, let phase):
+                try await wait(for: wanted, until: limit, in: phase, on: thread)
             case .turn: try await takeTurn()
             case .piece: try beginProducing()
-            case .connection: try await reconnect()
+            case .connection:
+                try await reconnect()
+                prepareReceiving(on: thread)
             }
         }
     }
 
     private mutating func wait(
-        for wanted: Interest, until limit: Deadline, in phase: RequestError.Phase
+        for wanted: Interest, until limit: Deadline, in phase: RequestError.Phase, on thread: CallingThread?
     ) async throws(RequestError) {
         let deadline = beginWait(until: limit)
         do throws(WaitError) {
-            try await connection.wait(for: wanted, by: deadline, atHead: isAtHead)
+            try await connection.wait(for: wanted, by: deadline, atHead: isAtHead, on: thread)
         } catch {
             try fail(error, until: limit, in: phase)
         }

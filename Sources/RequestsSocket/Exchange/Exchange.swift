@@ -127,7 +127,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     ///
     /// A peer on the same machine may have responded by then, and suspending takes longer than receiving. Among many
     /// calls it has rarely responded, and the thread of a blocking call does not suspend.
-    var receivesAtOnce: Bool
+    package var receivesAtOnce = true
     /// The bytes of a body that is collected.
     var collection: BodyCollection?
     /// The file to which a body is written.
@@ -146,8 +146,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
     package init(
         _ outgoing: consuming OutgoingRequest, on carrier: consuming C, isReused: Bool,
-        stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil,
-        receivesAtOnce: Bool
+        stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil
     ) {
         unsent = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
@@ -155,14 +154,12 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         metrics = RawResponse.Metrics(isReusedConnection: isReused)
         metrics.stamps = stamps
         if let tls { metrics.tls = tls }
-        self.receivesAtOnce = receivesAtOnce
         self.outgoing = outgoing
     }
 
     /// Begins the second transmission on `carrier`, which is new.
     package mutating func restart(
-        on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, tls: TLSConfiguration.Negotiation? = nil,
-        receivesAtOnce: Bool
+        on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, tls: TLSConfiguration.Negotiation? = nil
     ) {
         unsent = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
@@ -172,7 +169,6 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         metrics.tls = tls
         metrics.transmissions += 1
         metrics.isRequestBodyIncomplete = false
-        self.receivesAtOnce = receivesAtOnce
         state = ExchangeState()
     }
 }

@@ -68,9 +68,7 @@ extension PlannedExchange {
         let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
         return SocketExchange(
             place,
-            exchange: Exchange(
-                outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls,
-                receivesAtOnce: connection.receivesAtOnce))
+            exchange: Exchange(outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls))
     }
 }
 
@@ -188,8 +186,12 @@ extension SocketExchange {
         feed = nil
         place.pool.recordUse(of: connection)
         place.pool.beginExchange(for: exchange.outgoing.request, on: connection)
-        exchange.restart(
-            on: connection, stamps: connection.stamps, tls: connection.tls, receivesAtOnce: connection.receivesAtOnce)
+        exchange.restart(on: connection, stamps: connection.stamps, tls: connection.tls)
+    }
+
+    /// Determines whether the exchange tries to receive before a wait, see ``Exchange/receivesAtOnce``.
+    mutating func prepareReceiving(on thread: CallingThread?) {
+        exchange.receivesAtOnce = connection.wasAlone && thread == nil || connection.mayHaveReceived
     }
 
     /// Begins to produce the next piece of the body; when it is there, it ends the wait of the exchange.

@@ -240,7 +240,7 @@ extension CallingThread {
         let now = Deadline.now
         let isAlone = state.withLock { state in
             if !state.jobs.isEmpty { state.isShared = true }
-            return !state.isShared && state.sleepers.isEmpty && now < state.nextCheck
+            return !state.hasLeft && !state.isShared && state.sleepers.isEmpty && now < state.nextCheck
                 && state.pause?.isWatching != true
         }
         return isAlone && wait()
