@@ -76,7 +76,7 @@ struct InPlaceTests {
         let wake = Deadline.after(.milliseconds(100))
         let tasks = Lock<[Task<Bool, Never>]>([])
         try await onThread {
-            CallingThread.run(limits: nil) {
+            _ = CallingThread.run(limits: nil) {
                 let thread = CallingThread.current
                 let sleeping = Task(executorPreference: thread) {
                     (try? await CallingThread.sleep(until: wake)) != nil && wake.hasPassed

@@ -5,20 +5,8 @@ struct AcceptedResponse: Sendable {
     private(set) var response: RawResponse
     let call: CallState
 
-    /// Creates the accepted response of `call` after validating `response`.
-    ///
-    /// - Throws: ``RequestError`` with the reason why the response is rejected, and its body if that is in memory.
-    init(_ response: consuming RawResponse, endOf call: consuming CallState) throws(RequestError) {
-        // Most responses need no validator: not copying and calling it saves 250 instructions.
-        if !call.request.accepts(response.head.status) {
-            do {
-                let request = call.request
-                try request.validator.validate(
-                    response.head, accepting: request.acceptedTypes, isEmpty: response.body.isKnownEmpty)
-            } catch {
-                throw call.failure(error, rejecting: response)
-            }
-        }
+    /// Creates the accepted response of `call`, for which ``CallState/rejection(of:)`` is nil.
+    init(_ response: consuming RawResponse, endOf call: consuming CallState) {
         // With this, an error while the stream is read names its request and response too.
         if case .stream(let stream) = response.body {
             stream.setContext(response, to: call.request, attempts: call.attempts)
@@ -43,10 +31,18 @@ struct AcceptedResponse: Sendable {
 }
 
 extension CallState {
-    /// Returns `error`, with which the validator rejected `response`, completed with what is known about the call.
-    fileprivate func failure(_ error: RequestError, rejecting response: RawResponse) -> RequestError {
-        error.ofCondition(in: request, response.head).adding(response, to: request, attempts: attempts)
-            .adding(retries: retries + response.metrics.retries)
+    /// Returns the reason why `response` is rejected, with its body if that is in memory; nil if it is accepted.
+    func rejection(of response: RawResponse) -> RequestError? {
+        // Most responses need no validator: not copying and calling it saves 250 instructions.
+        if request.accepts(response.head.status) { return nil }
+        do throws(RequestError) {
+            try request.validator.validate(
+                response.head, accepting: request.acceptedTypes, isEmpty: response.body.isKnownEmpty)
+            return nil
+        } catch {
+            return error.ofCondition(in: request, response.head).adding(response, to: request, attempts: attempts)
+                .adding(retries: retries + response.metrics.retries)
+        }
     }
 }
 

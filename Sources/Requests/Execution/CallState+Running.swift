@@ -60,9 +60,9 @@ extension PreparedRequest {
         var request = self
         task?.watchProgress(of: &request)
         // The total limit of the call includes the time for collecting the body.
-        let start = mustBeMeasured ? Deadline.now : nil
-        try await request.collectBodyIfNeeded()
-        return try await CallState(request, now: start ?? .now).accepted(by: executor, reportingTo: task)
+        let start = Deadline.now
+        if mustBeMeasured { try await request.collectBody() }
+        return try await CallState(request, now: start).accepted(by: executor, reportingTo: task)
     }
 
     /// Performs one exchange, below any call: redirects are not followed, and no status is rejected.
@@ -86,7 +86,7 @@ extension CallState {
         while true {
             task?.execute(call.request, attempt: call.attempts)
             let response: RawResponse
-            if call.attempts > 1 { try await call.collectBodyIfNeeded() }
+            if call.attempts > 1, call.request.mustBeMeasured { try await call.collectBody() }
             do throws(RequestError) {
                 try call.request.checkTimeBeforeSending()
                 response = try await executor.sending(call.request)
@@ -96,11 +96,8 @@ extension CallState {
             }
             guard try call.receive(response) == .finish else { continue }
             task?.process()
-            do throws(RequestError) {
-                return try AcceptedResponse(response, endOf: call)
-            } catch {
-                throw await error.withBeginning(of: response.body)
-            }
+            if let error = call.rejection(of: response) { throw await error.withBeginning(of: response.body) }
+            return AcceptedResponse(response, endOf: call)
         }
     }
 }
@@ -124,8 +121,7 @@ extension PreparedRequest {
         hasBody && body.knownLength == nil && options.requiresContentLength == true
     }
 
-    mutating func collectBodyIfNeeded() async throws(RequestError) {
-        guard mustBeMeasured else { return }
+    mutating func collectBody() async throws(RequestError) {
         do throws(RequestError) {
             if try body.measuredLength() == nil { body = try await body.collected() }
         } catch {

@@ -50,14 +50,14 @@ package struct CallState {
     /// Creates the state of a call for `request` that begins at `now`.
     ///
     /// A total limit becomes a deadline here, once.
-    package init(_ request: PreparedRequest, now: @autoclosure () -> Deadline) {
+    package init(_ request: PreparedRequest, now: Deadline) {
         self.request = request
         self.request.isPartOfCall = true
         middleware = request.middleware
         // Taken out, so that performing a request that left the call does not apply its middleware twice.
         if !middleware.isEmpty { self.request.attributes.middleware = [] }
         guard let total = request.timeouts.total else { return }
-        self.request.limit = min(request.limit, now().advanced(by: total))
+        self.request.limit = min(request.limit, now.advanced(by: total))
     }
 
     /// Whether ``retries`` is not empty; does not copy them.
@@ -104,9 +104,9 @@ package struct CallState {
         request.attributes[EarlierRetries.self] = retries.isEmpty ? nil : retries.attemptCount
     }
 
-    mutating func collectBodyIfNeeded() async throws(RequestError) {
+    mutating func collectBody() async throws(RequestError) {
         do throws(RequestError) {
-            try await request.collectBodyIfNeeded()
+            try await request.collectBody()
         } catch {
             throw error.adding(attempts: attempts)
         }

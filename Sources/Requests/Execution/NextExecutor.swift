@@ -59,12 +59,15 @@ extension RequestExecutor {
     /// A chain names the request itself, because its middleware may have changed it.
     func sending(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            var response = try await execute(request)
-            if response.request == nil, !(self is Intercepted || self is NextExecutor) { response.request = request }
-            return response
+            return naming(request, in: try await execute(request))
         } catch {
             throw error.adding(request: request)
         }
+    }
+
+    private func naming(_ request: PreparedRequest, in response: consuming RawResponse) -> RawResponse {
+        if response.request == nil, !(self is Intercepted || self is NextExecutor) { response.request = request }
+        return response
     }
 }
 

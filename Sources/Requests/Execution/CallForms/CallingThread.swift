@@ -52,12 +52,17 @@ extension CallingThread {
     ///
     /// If a task calls this function, the operation is cancelled with that task, at most 10 ms later.
     package static func run<Value>(
-        limits: BlockingCallTimeLimits?, _ operation: @escaping @Sendable () async -> sending Value
-    ) -> sending Value? {
+        limits: BlockingCallTimeLimits?,
+        _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
+    ) -> sending Result<Value, RequestError>? {
         let thread = CallingThread()
-        let outcome = ResultBox<Value>()
+        let outcome = ResultBox<Result<Value, RequestError>>()
         let task = thread.start {
-            outcome.put(await operation())
+            do throws(RequestError) {
+                outcome.put(.success(try await operation()))
+            } catch {
+                outcome.put(.failure(error))
+            }
             thread.finish()
         }
         let hasEnded = thread.drain(task, limits)

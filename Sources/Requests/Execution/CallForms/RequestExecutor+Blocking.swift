@@ -136,7 +136,7 @@ extension PreparedRequest {
         within limit: Duration?, _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
     ) throws(RequestError) -> Value {
         let limits = limit.map(BlockingCallTimeLimits.init(after:))
-        switch CallingThread.run(limits: limits, { await outcome(of: operation) }) {
+        switch CallingThread.run(limits: limits, operation) {
         case .success(let value): return value
         case .failure(let error): throw (limits?.error(error) ?? error).adding(request: self)
         case nil: throw RequestError.abandoned.adding(request: self)
