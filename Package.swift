@@ -132,7 +132,7 @@ let testTargets = [
         "EndToEndTests",
         [
             "ManyEndpoints", "requests-blocking-only", "requests-first-day", "requests-main-actor-app", "requests-tour",
-            "RequestsMock", "RequestsSocket", "RequestsTestServer",
+            "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsTestServer",
         ],
         exclude: ["tour.golden.txt"]),
     tests("HouseTests", ["requests-socket-only", "requests-readme-program"]),

@@ -1,5 +1,7 @@
 import Foundation
+import RequestsMiddleware
 import RequestsMock
+import RequestsSocket
 import RequestsTestServer
 import TestSupport
 import Testing
@@ -122,6 +124,26 @@ struct CurlCommandTests {
                 let text = String(data: bytes, encoding: .isoLatin1)?.replacing(boundary, with: "B0und")
                 #expect(text == String(data: expected, encoding: .isoLatin1), "\(command)")
             }
+        }
+    }
+
+    @Test("the command of an error has the fields that middleware has added")
+    func failedRequest() async throws {
+        let mock = MockExecutor { request in
+            MockResponse(status: request.header.contains(.authorization) ? .notFound : .unauthorized)
+        }
+        try await withTestServer(serving: mock) { server in
+            let client = Client(AnonymousRequestProvider(baseURL: server.baseURL), executor: SocketExecutor())
+                .authenticating(with: FixedCredentials.bearerToken("a1b2"))
+            let request: Request<AnonymousRequestProvider, Data> = client.api.get(.data, from: "/missing")
+            let thrown = await #expect(throws: RequestError.self) { try await client.perform { _ in request } }
+            let error = try #require(thrown)
+            #expect(error.response?.status == .notFound)
+            let sent = try #require(error.request)
+            #expect(sent.header.contains(.authorization))
+            try check(sent, nil, mock)
+            let repeated = try await SocketExecutor().execute(sent)
+            #expect(repeated.status == .notFound)
         }
     }
 

@@ -303,6 +303,27 @@ struct BlockingCallTests {
         }
     }
 
+    @Test(
+        "middleware on the main actor runs there while another thread is blocked", .rows("HT-2"),
+        arguments: Peer.allCases)
+    func freeMainActor(peer: Peer) async throws {
+        try await peer.run(serving: MockExecutor(.ok("done"))) { client, _ in
+            let visits = Lock(0)
+            let executor = client.executor.intercepting { @MainActor request, next in
+                MainActor.assertIsolated()
+                visits.withLock { $0 += 1 }
+                let response = try await next.execute(request)
+                MainActor.assertIsolated()
+                return response
+            }
+            let mainClient = Client(client.api, executor: executor)
+            let request: Texts = client.api.get(.text, from: "/x")
+            let text = try await onThread { mainClient.block(on: request) }.get()
+            #expect(text == "done")
+            #expect(visits.withLock { $0 } == 1)
+        }
+    }
+
     @Test("middleware that waits for the blocked main actor results in a timeout error", .rows("HT-2"))
     func mainActor() async {
         await #expect(processExitsWith: .success) {

@@ -39,6 +39,40 @@ struct InPlaceTests {
         #expect(peer.connections == 1 && executor.connections == (1, 1))
     }
 
+    @Test("500 threads are blocked at once with 1,024 descriptors", .rows("HT-1"))
+    func manyThreads() async throws {
+        let arrivals = Lock(0)
+        let allHaveArrived = DispatchSemaphore(value: 0)
+        let peer = try ScriptedPeer { line, _, _ in
+            guard line.receiveRequest() != nil else { return }
+            let isLast = arrivals.withLock { count in
+                count += 1
+                return count == 500
+            }
+            if isLast { for _ in 0..<500 { allHaveArrived.signal() } }
+            _ = allHaveArrived.wait(timeout: .now() + 60)
+            line.send(Self.ok)
+            line.waitForEnd()
+        }
+        let url = "\(try peer.request().target)"
+        await #expect(processExitsWith: .success) { [url = url as String] in
+            #expect(DescriptorLimit.set(1_024))
+            let executor = SocketExecutor.with {
+                $0.maximumConnectionsPerOrigin = 500
+                $0.maximumConnections = 500
+            }
+            let request = try PreparedRequest(url: #require(URL(string: url)))
+            let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<500 {
+                    group.addTask { try await onThread { (try? executor.inPlace(request).get())?.text == "ok" } }
+                }
+                return try await group.reduce(0) { $1 ? $0 + 1 : $0 }
+            }
+            #expect(count == 500)
+        }
+        peer.stop()
+    }
+
     @Test("streamed responses, downloads, file bodies and produced bodies", .rows("HT-1"))
     func deliveries() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }

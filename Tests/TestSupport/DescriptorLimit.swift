@@ -11,7 +11,12 @@ package enum DescriptorLimit {
     /// Sets the limit to `count` descriptors above the highest open one, and returns whether the system accepts it.
     package static func leave(_ count: Int) -> Bool {
         let open = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.compactMap { Int($0) } ?? []
-        let maximum = rlim_t((open.max() ?? 2) + 1 + count)
+        return set((open.max() ?? 2) + 1 + count)
+    }
+
+    /// Sets the limit to `count` descriptors, and returns whether the system accepts it.
+    package static func set(_ count: Int) -> Bool {
+        let maximum = rlim_t(count)
         var limit = rlimit(rlim_cur: maximum, rlim_max: maximum)
         #if os(Linux)
         // The name of the resource is an enumeration in Glibc, and a macro elsewhere.
