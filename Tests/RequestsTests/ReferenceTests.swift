@@ -68,6 +68,7 @@ extension RequestProviding {
             ("get", get(.text, from: path)), ("head", head(path)),
             ("post", post(body, to: path)), ("post receiving", post(body, to: path, receiving: .text)),
             ("put", put(body, to: path)), ("put receiving", put(body, to: path, receiving: .text)),
+            ("patch to", patch(body, to: path)), ("patch to receiving", patch(body, to: path, receiving: .text)),
             ("patch", patch(path, with: body)), ("patch receiving", patch(path, with: body, receiving: .text)),
             ("delete", delete(path)), ("delete receiving", delete(path, receiving: .text)),
             ("request", request(to: path, using: .options)),

@@ -54,6 +54,7 @@ extension RequestProviding {
             (.get, get(.none, from: "/x/\(name)")), (.get, get(.text, from: "/x/\(name)")),
             (.post, post(body, to: "/x/\(name)")), (.post, post(body, to: "/x/\(name)", receiving: .text)),
             (.put, put(body, to: "/x/\(name)")), (.put, put(body, to: "/x/\(name)", receiving: .text)),
+            (.patch, patch(body, to: "/x/\(name)")), (.patch, patch(body, to: "/x/\(name)", receiving: .text)),
             (.patch, patch("/x/\(name)", with: body)), (.patch, patch("/x/\(name)", with: body, receiving: .text)),
             (.delete, delete("/x/\(name)")), (.delete, delete("/x/\(name)", receiving: .text)),
             (.head, head("/x/\(name)")),

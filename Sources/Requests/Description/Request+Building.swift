@@ -147,7 +147,9 @@ extension Request {
         return self
     }
 
-    /// Returns this request with `duration` as its first-byte limit and its limit between bytes.
+    /// Limits each wait for the server to `duration`: for the first byte of the response, and between bytes.
+    ///
+    /// The call as a whole may take longer: ``Timeouts/total`` limits it, as in `with(timeouts: Timeouts(total:))`.
     public consuming func timeout(after duration: Duration) -> Self {
         var timeouts = parts.settings.timeouts
         timeouts.firstByte = duration
@@ -156,8 +158,9 @@ extension Request {
         return self
     }
 
-    /// Returns this request with `seconds` as its first-byte limit and its limit between bytes.
+    /// Limits each wait for the server to `seconds`: for the first byte of the response, and between bytes.
     ///
+    /// The call as a whole may take longer: ``Timeouts/total`` limits it, as in `with(timeouts: Timeouts(total:))`.
     /// Infinity, NaN and values of a magnitude of 1e15 or more mean no limit.
     public consuming func timeout(after seconds: Double) -> Self {
         parts.settings.timeouts = parts.settings.timeouts.with(interval: seconds)

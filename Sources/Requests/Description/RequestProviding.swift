@@ -98,15 +98,27 @@ extension RequestProviding {
     }
 
     /// Returns a PATCH request that sends `body` to `endpoint` and ignores the body of the response.
-    public func patch(_ endpoint: RequestPath, with body: BodyProvider) -> Request<Self, Void> {
+    public func patch(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .patch).sending(body)
+    }
+
+    /// Returns a PATCH request that sends `body` to `endpoint`, with its response decoded by `decoder`.
+    public func patch<Resource>(
+        _ body: BodyProvider, to endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
+    ) -> Request<Self, Resource> {
+        patch(body, to: endpoint).receiving(decoder)
+    }
+
+    /// Returns a PATCH request that sends `body` to `endpoint` and ignores the body of the response.
+    public func patch(_ endpoint: RequestPath, with body: BodyProvider) -> Request<Self, Void> {
+        patch(body, to: endpoint)
     }
 
     /// Returns a PATCH request that sends `body` to `endpoint`, with its response decoded by `decoder`.
     public func patch<Resource>(
         _ endpoint: RequestPath, with body: BodyProvider, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
-        patch(endpoint, with: body).receiving(decoder)
+        patch(body, to: endpoint, receiving: decoder)
     }
 
     /// Returns a DELETE request for `endpoint` that ignores the body of the response.

@@ -31,6 +31,10 @@ private func patched() -> Request<Library, User> {
     api.patch("/x", with: .json(User(id: 1)))  // error: the response needs a decoder, as in api.patch
 }
 
+private func patchedTo() -> Request<Library, User> {
+    api.patch(.json(User(id: 1)), to: "/x")  // error: the response needs a decoder, as in api.patch(.json(value)
+}
+
 private func head() -> Request<Library, User> {
     api.head("/x")  // error: the response to HEAD has no content
 }

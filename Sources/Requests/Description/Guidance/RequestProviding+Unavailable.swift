@@ -85,6 +85,23 @@ extension RequestProviding {
         patch(endpoint, with: body).receiving(.unavailable)
     }
 
+    /// Unavailable, because a response with a value needs a decoder.
+    @available(
+        *, unavailable,
+        message: "the response needs a decoder, as in api.patch(.json(value), to: \"/path\", receiving: .json())"
+    )
+    @_disfavoredOverload
+    public func patch<Resource>(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Resource> {
+        patch(body, to: endpoint).receiving(.unavailable)
+    }
+
+    /// Unavailable, because the body of a PATCH request needs an encoding.
+    @available(*, unavailable, message: "the body needs an encoding, as in api.patch(.json(value), to: \"/path\")")
+    @_disfavoredOverload
+    public func patch(_ body: some Encodable, to endpoint: RequestPath) -> Request<Self, Void> {
+        patch(.none, to: endpoint)
+    }
+
     /// Unavailable, because the body of a PATCH request needs an encoding.
     @available(*, unavailable, message: "the body needs an encoding, as in api.patch(\"/path\", with: .json(value))")
     @_disfavoredOverload
