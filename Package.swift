@@ -69,6 +69,7 @@ let libraries = [
 /// What the libraries share, and no product exports.
 let foundations: [Target] = [
     target("RequestsHTTP1", ["Requests"]),
+    target("RequestsHTTP2", ["Requests"]),
     .target(
         name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], exclude: privacyExclusions,
         resources: privacyResources, swiftSettings: settings),
@@ -141,6 +142,7 @@ let testTargets = [
         "RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket"]),
     tests("RequestsFoundationTests", ["RequestsFoundation", "Requests", "RequestsMock"]),
     tests("RequestsHTTP1Tests", ["RequestsHTTP1", "Requests", "TestCorpora"]),
+    tests("RequestsHTTP2Tests", ["RequestsHTTP2", "Requests"]),
     tests(
         "RequestsMiddlewareTests",
         [

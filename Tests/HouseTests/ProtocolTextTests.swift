@@ -10,8 +10,8 @@ import Testing
 struct ProtocolTextTests {
     static let folders = [
         "Requests/Vocabulary", "Requests/Exchange", "Requests/Description", "Requests/Execution", "RequestsFoundation",
-        "RequestsHTTP1", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTLS",
-        "RequestsTestServer", "RequestsURLSession", "RequestsXML",
+        "RequestsHTTP1", "RequestsHTTP2", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
+        "RequestsTLS", "RequestsTestServer", "RequestsURLSession", "RequestsXML",
     ].map { "Sources/" + $0 }
 
     /// A line that works on characters or compares by canonical equivalence.

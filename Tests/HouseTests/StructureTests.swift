@@ -12,6 +12,7 @@ struct StructureTests {
         "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX", "Security"],
         "RequestsMock": ["Requests", "RequestsPOSIX", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
+        "RequestsHTTP2": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "CryptoKit", "Requests", "Synchronization"],
         "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization"],
         "RequestsTLS": ["CRequestsPOSIX", "Requests", "RequestsPOSIX"],
