@@ -75,11 +75,17 @@ extension ReceivedFields.Writer {
             nameCount: UInt32(truncatingIfNeeded: name.upperBound &- name.lowerBound),
             valueStart: UInt32(truncatingIfNeeded: value.lowerBound &+ distance),
             valueCount: UInt32(truncatingIfNeeded: value.upperBound &- value.lowerBound), isASCII: isASCII)
+        append(location)
+        return true
+    }
+
+    /// Appends a location for which there is capacity.
+    private mutating func append(_ location: Location) {
         count &+= 1
         memory?.withUnsafeMutablePointerToElements {
-            UnsafeMutableRawPointer($0 + (capacity &- count &* stride)).storeBytes(of: location, as: Location.self)
+            UnsafeMutableRawPointer($0 + (capacity &- count &* MemoryLayout<Location>.stride))
+                .storeBytes(of: location, as: Location.self)
         }
-        return true
     }
 
     /// Appends the text before position `end` of the received `bytes` that has not been appended, if there are fields.
@@ -93,6 +99,28 @@ extension ReceivedFields.Writer {
         }
         guard ensureCapacity(text + (end - start) + count * MemoryLayout<Location>.stride) else { return false }
         append(bytes.extracting(start..<end))
+        return true
+    }
+
+    /// Appends a field whose text is not in the received bytes, such as one that was compressed.
+    ///
+    /// The text of all fields before it must have been appended.
+    ///
+    /// - Returns: False, without appending, if the section would be larger than 2 GiB.
+    package mutating func append(name: Span<UInt8>, value: Span<UInt8>) -> Bool {
+        let (start, valueStart) = (text, text &+ name.count)
+        let end = valueStart &+ value.count
+        guard ensureCapacity(end &+ (count &+ 1) &* MemoryLayout<Location>.stride) else { return false }
+        var bits: UInt8 = 0
+        for position in value.indices { bits |= value[unchecked: position] }
+        append(name)
+        append(value)
+        // The received bytes continue where they were.
+        distance &+= end &- start
+        append(
+            Location(
+                start: UInt32(start), nameCount: UInt32(name.count), valueStart: UInt32(valueStart),
+                valueCount: UInt32(value.count), isASCII: bits < 0x80))
         return true
     }
 

@@ -56,6 +56,20 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         memory.withUnsafeMutablePointerToHeader { $0.pointee.fields = kept }
     }
 
+    /// Removes the first `removed` fields, or all if there are fewer; their text stays in the memory.
+    package mutating func removeFirst(_ removed: Int) {
+        guard removed > 0 else { return }
+        if !isKnownUniquelyReferenced(&memory) { memory = Self.memory(of: counts.capacity, copying: memory) }
+        memory.withUnsafeMutablePointers { counts, bytes in
+            let kept = max(0, counts.pointee.fields - removed)
+            let (end, stride) = (bytes + counts.pointee.capacity, MemoryLayout<Location>.stride)
+            // The locations of the last fields are the first ones in the memory.
+            let first = end - counts.pointee.fields * stride
+            (end - kept * stride).update(from: first, count: kept * stride)
+            counts.pointee.fields = kept
+        }
+    }
+
     /// Returns new memory of `capacity` bytes, with the content of other memory that is not larger.
     static func memory(of capacity: Int, copying old: Memory?) -> Memory {
         let memory = Memory.create(minimumCapacity: capacity) { _ in Counts(capacity: capacity) }
