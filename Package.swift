@@ -142,7 +142,7 @@ let testTargets = [
         "RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket"]),
     tests("RequestsFoundationTests", ["RequestsFoundation", "Requests", "RequestsMock"]),
     tests("RequestsHTTP1Tests", ["RequestsHTTP1", "Requests", "TestCorpora"]),
-    tests("RequestsHTTP2Tests", ["RequestsHTTP2", "Requests"]),
+    tests("RequestsHTTP2Tests", ["RequestsHTTP2", "Requests", "TestCorpora"]),
     tests(
         "RequestsMiddlewareTests",
         [
@@ -185,7 +185,8 @@ let testTargets = [
 
 let uninstrumentedTests = [
     "EndToEndTests", "HouseTests", "ReadmeTests", "ReadmeV032Mode5Tests", "ReadmeV032Mode6Tests",
-    "RequestsFoundationTests", "RequestsHTTP1Tests", "RequestsURLSessionTests", "RequestsXMLTests",
+    "RequestsFoundationTests", "RequestsHTTP1Tests", "RequestsHTTP2Tests", "RequestsURLSessionTests",
+    "RequestsXMLTests",
 ]
 
 let package = Package(

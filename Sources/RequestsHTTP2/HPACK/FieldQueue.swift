@@ -1,0 +1,145 @@
+import Requests
+
+/// Fields in a row, with their text in one buffer; appended at the end and removed from the front.
+///
+/// Removed fields stay in both arrays until they are half of them, so a removal takes constant time on average, and the
+/// text of a field is never in two pieces, as it could be in a ring.
+struct FieldQueue: Sendable {
+    private struct Entry {
+        /// The number of bytes of text that had been appended before this field.
+        var start: Int
+        var nameCount: Int
+        var valueCount: Int
+        /// Differs for most fields that differ.
+        var hash: UInt32
+    }
+
+    private var entries: [Entry] = []
+    private var text: [UInt8] = []
+    /// The number of removed fields that are still in `entries`.
+    private var removedEntries = 0
+    /// The number of bytes of text that were removed from `text`.
+    private var removedText = 0
+
+    /// The number of fields.
+    var count: Int { entries.count - removedEntries }
+
+    /// Appends a field whose name, of `nameCount` bytes, and value are appended by `appendText`.
+    mutating func append(nameCount: Int, _ appendText: (inout [UInt8]) -> Void) {
+        let start = text.count
+        appendText(&text)
+        let hash = Self.hash(of: text.span.extracting(start...), nameCount: nameCount)
+        entries.append(
+            Entry(
+                start: removedText + start, nameCount: nameCount, valueCount: text.count - start - nameCount,
+                hash: hash))
+    }
+
+    /// Appends the field at `position` of `other`.
+    mutating func append(_ position: Int, of other: FieldQueue) {
+        let (name, value) = other.ranges(at: position)
+        append(nameCount: name.count) { $0.append(contentsOf: other.text[name.lowerBound..<value.upperBound]) }
+    }
+
+    /// Removes the first field; there must be one.
+    mutating func removeFirst() {
+        removedEntries += 1
+        if removedEntries * 2 > entries.count {
+            entries.removeFirst(removedEntries)
+            removedEntries = 0
+        }
+        let unusedText = count == 0 ? text.count : entries[removedEntries].start - removedText
+        if unusedText * 2 > text.count {
+            text.removeFirst(unusedText)
+            removedText += unusedText
+        }
+    }
+
+    /// Returns a number for the text of a field: its counts and its last four bytes, which differ most.
+    private static func hash(of text: Span<UInt8>, nameCount: Int) -> UInt32 {
+        var hash = UInt32(truncatingIfNeeded: text.count &<< 8 ^ nameCount)
+        for position in max(0, text.count - 4)..<text.count { hash = hash &* 0x0101 ^ UInt32(text[position]) }
+        return hash
+    }
+}
+
+// MARK: Reading
+
+extension FieldQueue {
+    /// Returns the size of a field for the limits of tables and lists (RFC 7541 §4.1).
+    static func size(nameCount: Int, valueCount: Int) -> Int { nameCount + valueCount + 32 }
+
+    /// Returns the size of the field at `position`.
+    func size(at position: Int) -> Int {
+        let entry = entries[removedEntries + position]
+        return Self.size(nameCount: entry.nameCount, valueCount: entry.valueCount)
+    }
+
+    /// Returns the number of bytes of the value of the field at `position`.
+    func valueCount(at position: Int) -> Int { entries[removedEntries + position].valueCount }
+
+    /// Returns the ranges of the name and the value of the field at `position` in the text.
+    private func ranges(at position: Int) -> (name: Range<Int>, value: Range<Int>) {
+        let entry = entries[removedEntries + position]
+        let start = entry.start - removedText
+        let middle = start + entry.nameCount
+        return (start..<middle, middle..<middle + entry.valueCount)
+    }
+
+    /// Returns the result of calling `read` with the name and the value of the field at `position`.
+    func withField<Result>(at position: Int, _ read: (Span<UInt8>, Span<UInt8>) -> Result) -> Result {
+        let (name, value) = ranges(at: position)
+        let span = text.span
+        return read(span.extracting(name), span.extracting(value))
+    }
+
+    /// Appends the name of the field at `position` to `buffer`.
+    func appendName(at position: Int, to buffer: inout [UInt8]) {
+        buffer.append(contentsOf: text[ranges(at: position).name])
+    }
+
+    /// Appends the field at `position` to `writer`; returns false if the fields would be larger than 2 GiB.
+    func append(at position: Int, to writer: inout ReceivedFields.Writer) -> Bool {
+        let (name, value) = ranges(at: position)
+        let span = text.span
+        return writer.append(name: span.extracting(name), value: span.extracting(value))
+    }
+}
+
+// MARK: Finding
+
+extension FieldQueue {
+    /// Returns the position of the last field that equals the one at `otherPosition` of `other`, or nil.
+    func lastPosition(of otherPosition: Int, in other: FieldQueue) -> Int? {
+        let entry = other.entries[other.removedEntries + otherPosition]
+        var position = count
+        while position > 0 {
+            position -= 1
+            let candidate = entries[removedEntries + position]
+            if candidate.hash == entry.hash, candidate.nameCount == entry.nameCount,
+                candidate.valueCount == entry.valueCount, hasName(of: otherPosition, in: other, at: position),
+                hasValue(of: otherPosition, in: other, at: position)
+            {
+                return position
+            }
+        }
+        return nil
+    }
+
+    /// Returns the position of the last field whose name is that of the field at `otherPosition` of `other`, or nil.
+    func lastPosition(ofNameOf otherPosition: Int, in other: FieldQueue) -> Int? {
+        (0..<count).last { hasName(of: otherPosition, in: other, at: $0) }
+    }
+
+    /// Returns whether the field at `position` has the name of the field at `otherPosition` of `other`.
+    func hasName(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
+        let (range, otherRange) = (ranges(at: position).name, other.ranges(at: otherPosition).name)
+        return range.count == otherRange.count && text[range].elementsEqual(other.text[otherRange])
+    }
+
+    /// Returns whether the field at `position` has the value of the field at `otherPosition` of `other`.
+    func hasValue(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
+        let (range, otherRange) = (ranges(at: position).value, other.ranges(at: otherPosition).value)
+        return range.count == otherRange.count && text[range].elementsEqual(other.text[otherRange])
+    }
+}

@@ -1,0 +1,156 @@
+package import Requests
+
+/// A decoder of the header blocks of one direction of a connection (RFC 7541).
+///
+/// A block arrives in fragments, which are decoded as they arrive. After a malformed block, or one that is too large,
+/// the decoder must not be used again.
+package struct HPACKDecoder: ~Copyable {
+    /// The largest unused buffer that is kept for the next block.
+    private static let keptCapacity = 16 << 10
+
+    private var table = HPACKTable()
+    /// The limit of the table that the peer has acknowledged.
+    private var maximumTableSize = 4096
+    /// The lowest limit since the last block, if the peer must reduce the table before the next field.
+    private var requiredTableSize: Int?
+
+    /// The bytes of a field that the preceding fragment has begun.
+    private var unfinished: [UInt8] = []
+    /// The text of the field that is decoded.
+    private var text: [UInt8] = []
+    /// The size in bytes of the fragments of this block.
+    private var blockSize = 0
+    /// The size of the decoded fields of this block, including those that are not kept because they are too large.
+    private var listSize = 0
+    /// Whether a field of this block was read.
+    private var hasFields = false
+
+    package init() {}
+
+    /// Sets the limit of the table, when the peer has acknowledged the SETTINGS_HEADER_TABLE_SIZE that announced it.
+    package mutating func setMaximumTableSize(_ size: Int) {
+        maximumTableSize = size
+        if size < table.maximumSize { requiredTableSize = min(size, requiredTableSize ?? size) }
+    }
+
+    /// Decodes a fragment: the payload of a HEADERS or CONTINUATION frame without padding and priority.
+    ///
+    /// Nothing is validated beyond RFC 7541; for example, a name may be empty or contain any bytes.
+    ///
+    /// - Parameters:
+    ///   - fragment: The bytes of the fragment, which may be empty.
+    ///   - endsBlock: Whether the fragment is the last one of its block.
+    ///   - limit: The largest number of bytes of the fields, with 32 for each field; the same for all fragments of a
+    ///     block.
+    ///   - fields: The fields of the block: nil before its first fragment, and those of the preceding fragments before
+    ///     another. The complete fields of the fragment are appended.
+    /// - Throws: `HPACKError.listTooLarge` only for the last fragment of a block; the others as soon as they occur.
+    ///   `fields` is then nil.
+    package mutating func decode(
+        _ fragment: Span<UInt8>, endsBlock: Bool, limit: Int, into fields: inout ReceivedFields?
+    ) throws(HPACKError) {
+        var writer = ReceivedFields.Writer(taking: &fields, from: 0)
+        blockSize += fragment.count
+        // Codes are smaller than the text, so a block of this size is not a mistake about the limit.
+        guard blockSize - limit <= limit else { throw .blockTooLarge(limit: limit) }
+        if unfinished.isEmpty {
+            let end = try decodeFields(in: fragment, limit, &writer)
+            fragment.extracting(end...).withUnsafeBufferPointer { unfinished.append(contentsOf: $0) }
+        } else {
+            fragment.withUnsafeBufferPointer { unfinished.append(contentsOf: $0) }
+            var bytes: [UInt8] = []
+            swap(&bytes, &unfinished)
+            bytes.removeFirst(try decodeFields(in: bytes.span, limit, &writer))
+            unfinished = bytes
+        }
+        if endsBlock { try endBlock(limit) }
+        fields = writer.finish()
+    }
+
+    /// Checks the end of a block, and prepares for the next one.
+    private mutating func endBlock(_ limit: Int) throws(HPACKError) {
+        guard unfinished.isEmpty else { throw .malformed(.truncated) }
+        let isTooLarge = listSize > limit
+        (blockSize, listSize, hasFields) = (0, 0, false)
+        if unfinished.capacity > Self.keptCapacity { unfinished = [] }
+        if text.capacity > Self.keptCapacity { text = [] }
+        if isTooLarge { throw .listTooLarge(limit: limit) }
+    }
+
+    /// Decodes the complete fields in `bytes`, and returns the position after the last one.
+    private mutating func decodeFields(
+        in bytes: Span<UInt8>, _ limit: Int, _ writer: inout ReceivedFields.Writer
+    ) throws(HPACKError) -> Int {
+        var reader = BlockReader()
+        while let representation = try reader.next(in: bytes) {
+            if case .tableSize(let size) = representation {
+                try resizeTable(to: size)
+                continue
+            }
+            guard requiredTableSize == nil else { throw .malformed(.missingTableSize) }
+            hasFields = true
+            switch representation {
+            case .indexed(let index): try decodeField(at: index, limit, &writer)
+            case .literal(let name, let value, let isInserted):
+                try decodeField(name, value, in: bytes, isInserted: isInserted, limit, &writer)
+            case .tableSize: break
+            }
+        }
+        return reader.position
+    }
+
+    /// Changes the size of the table as the peer has done (RFC 7541 §4.2).
+    private mutating func resizeTable(to size: Int) throws(HPACKError) {
+        guard !hasFields else { throw .malformed(.lateTableSize) }
+        guard size <= requiredTableSize ?? maximumTableSize else { throw .malformed(.tableSize) }
+        requiredTableSize = nil
+        table.resize(to: size)
+    }
+}
+
+// MARK: Fields
+
+extension HPACKDecoder {
+    private mutating func decodeField(
+        at index: Int, _ limit: Int, _ writer: inout ReceivedFields.Writer
+    ) throws(HPACKError) {
+        guard table.indices.contains(index) else { throw .malformed(.index) }
+        listSize += table.size(at: index)
+        guard listSize <= limit else { return }
+        guard table.append(at: index, to: &writer) else { throw .blockTooLarge(limit: limit) }
+    }
+
+    private mutating func decodeField(
+        _ name: BlockReader.Name, _ value: BlockReader.StringLiteral, in bytes: Span<UInt8>, isInserted: Bool,
+        _ limit: Int, _ writer: inout ReceivedFields.Writer
+    ) throws(HPACKError) {
+        text.removeAll(keepingCapacity: true)
+        switch name {
+        case .indexed(let index):
+            guard table.indices.contains(index) else { throw .malformed(.index) }
+            // Copied before the field is inserted, which may remove the one with this index.
+            table.appendName(at: index, to: &text)
+        case .literal(let name): try decode(name, in: bytes)
+        }
+        let nameCount = text.count
+        try decode(value, in: bytes)
+        if isInserted { table.insert(text, nameCount: nameCount) }
+        listSize += FieldQueue.size(nameCount: nameCount, valueCount: text.count - nameCount)
+        // Further fields are decoded for the table only.
+        guard listSize <= limit else { return }
+        let span = text.span
+        guard writer.append(name: span.extracting(..<nameCount), value: span.extracting(nameCount...)) else {
+            throw .blockTooLarge(limit: limit)
+        }
+    }
+
+    /// Appends a string to the text.
+    private mutating func decode(_ string: BlockReader.StringLiteral, in bytes: Span<UInt8>) throws(HPACKError) {
+        let string = (bytes.extracting(string.range), string.isHuffmanCoded)
+        if string.1 {
+            guard HuffmanCode.decode(string.0, into: &text) else { throw .malformed(.huffman) }
+        } else {
+            string.0.withUnsafeBufferPointer { text.append(contentsOf: $0) }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package import Requests
+
+/// The fields of a message in the form in which HTTP/2 sends them, with names in lower case (RFC 9113 §8.2).
+///
+/// They are collected before a connection is locked. Nothing is validated here.
+package struct OutgoingFields: Sendable {
+    private(set) var fields = FieldQueue()
+    private(set) var secrets: [Bool] = []
+
+    /// The size of the fields for the peer's limit: for each, the bytes of its name and value, and 32 (RFC 9113
+    /// §6.5.2).
+    package private(set) var listSize = 0
+
+    package init() {}
+
+    /// The number of fields.
+    package var count: Int { fields.count }
+
+    /// Appends a field, such as `:method`.
+    ///
+    /// - Parameters:
+    ///   - name: The name; its ASCII letters become lower-case ones.
+    ///   - value: The value, as UTF-8.
+    ///   - isSecret: Whether no table of this or another connection may store the value (RFC 7541 §7.1.3).
+    package mutating func append(_ name: String, _ value: String, isSecret: Bool = false) {
+        append(name, isSecret: isSecret) { $0.append(contentsOf: value.utf8) }
+    }
+
+    /// Appends `field` with the bytes of its value.
+    ///
+    /// - Parameters:
+    ///   - field: The field; the ASCII letters of its name become lower-case ones.
+    ///   - isSecret: Whether no table of this or another connection may store the value (RFC 7541 §7.1.3).
+    package mutating func append(_ field: Field, isSecret: Bool = false) {
+        append(field.name.rawValue, isSecret: isSecret) { field.appendValueBytes(to: &$0) }
+    }
+
+    private mutating func append(_ name: String, isSecret: Bool, _ appendValue: (inout [UInt8]) -> Void) {
+        fields.append(nameCount: name.utf8.count) { text in
+            text.append(contentsOf: name.utf8.lazy.map(ASCIIFolding.folded))
+            appendValue(&text)
+        }
+        secrets.append(isSecret)
+        listSize += fields.size(at: fields.count - 1)
+    }
+}

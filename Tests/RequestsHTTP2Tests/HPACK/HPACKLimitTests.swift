@@ -1,0 +1,116 @@
+import Requests
+import RequestsHTTP2
+import TestSupport
+import Testing
+
+@Suite("HPACK limits")
+struct HPACKLimitTests {
+    /// The representation of a field of 36 bytes that is stored.
+    private static let stored: [UInt8] = [0x40, 3] + Array("x-a".utf8) + [1] + Array("a".utf8)
+    private static let field = FieldBytes("x-a", "a")
+
+    @Test("the size of a list counts names, values and 32 bytes for each field", .rows("H-8"))
+    func listSize() {
+        var fields = OutgoingFields()
+        #expect(fields.listSize == 0)
+        fields.append(":method", "GET")
+        #expect(fields.listSize == 42)
+        fields.append(Field(name: "X", valueBytes: [0xE9, 0x80]), isSecret: true)
+        #expect(fields.listSize == 77 && fields.count == 2)
+    }
+
+    @Test("a list of the largest size is decoded, and one more byte fails its stream only", .rows("H-8"))
+    func boundary() throws {
+        let block = Self.stored + [0x80 | 62, 0x40, 1, 0x62, 0]
+        for fragments in [Fragments.whole, .oneByteAtATime, .cut(at: 7)] {
+            var decoder = HPACKDecoder()
+            let list = try decoder.decode(block, fragments, limit: 36 + 36 + 33)
+            #expect(list == [Self.field, Self.field, FieldBytes("b", "")])
+            decoder = HPACKDecoder()
+            #expect(throws: HPACKError.listTooLarge(limit: 104)) { try decoder.decode(block, fragments, limit: 104) }
+            // What the block has stored can be used.
+            #expect(try decoder.decode([0x80 | 62, 0x80 | 63]) == [FieldBytes("b", ""), Self.field])
+        }
+    }
+
+    @Test("a list that is too large changes the table as the peer has changed it", .rows("H-8"))
+    func tableInStep() throws {
+        var encoder = HPACKEncoder()
+        var decoder = HPACKDecoder()
+        let large = (0..<100).map { FieldBytes("x-\($0)", String(repeating: "a", count: $0)) }
+        for turn in 0..<4 {
+            var block: [UInt8] = []
+            encoder.encode(outgoing(turn == 1 ? large : [Self.field]), into: &block)
+            if turn == 1 {
+                #expect(throws: HPACKError.listTooLarge(limit: 3500)) { try decoder.decode(block, limit: 3500) }
+            } else {
+                #expect(try decoder.decode(block, limit: 3500) == [Self.field])
+            }
+        }
+    }
+
+    @Test("indices of a large field keep no more than the limit", .rows("H-8"))
+    func bomb() throws {
+        let (value, limit) = ([UInt8](repeating: 0x61, count: 4000), 16 << 10)
+        // The length of the value: 127 in the first byte, and 3873.
+        let block = [0x40, 1, 0x78, 0x7F, 0xA1, 0x1E] + value + [UInt8](repeating: 0x80 | 62, count: 10_000)
+        for size in [block.count, 100] {
+            let fragments = stride(from: 0, to: block.count, by: size).map { Array(block[$0...].prefix(size)) }
+            var decoder = HPACKDecoder()
+            var received: ReceivedFields?
+            #expect(throws: HPACKError.listTooLarge(limit: limit)) {
+                for (index, fragment) in fragments.enumerated() {
+                    let isLast = index == fragments.count - 1
+                    try decoder.decode(fragment.span, endsBlock: isLast, limit: limit, into: &received)
+                    #expect(received.map { Header($0).byteCount } ?? 0 <= limit)
+                }
+            }
+            #expect(received == nil)
+            let list = try decoder.decode([0x80 | 62])
+            #expect(list == [FieldBytes(Array("x".utf8), value)])
+        }
+    }
+
+    @Test("a block of more than twice the limit ends the connection", .rows("H-8"))
+    func hopeless() throws {
+        var decoder = HPACKDecoder()
+        // Updates of the size are no fields, so the list stays empty.
+        let updates = [UInt8](repeating: 0x20, count: 1000)
+        #expect(try decoder.decode(updates, limit: 500) == [])
+        #expect(throws: HPACKError.blockTooLarge(limit: 499)) { try decoder.decode(updates, limit: 499) }
+        // A field that never ends is not kept beyond that.
+        decoder = HPACKDecoder()
+        var received: ReceivedFields?
+        var sent = 0
+        #expect(throws: HPACKError.blockTooLarge(limit: 1000)) {
+            let start: [UInt8] = [0, 1, 0x61, 0x7F, 0xFF, 0xFF, 0x7F]
+            try decoder.decode(start.span, endsBlock: false, limit: 1000, into: &received)
+            while sent < 10_000 {
+                sent += 100
+                let more = [UInt8](repeating: 0x61, count: 100)
+                try decoder.decode(more.span, endsBlock: false, limit: 1000, into: &received)
+            }
+        }
+        #expect(sent == 2000)
+    }
+
+    @Test("a decoder is ready after a list that is too large, and after an empty block", .rows("H-8"))
+    func ready() throws {
+        var decoder = HPACKDecoder()
+        for _ in 0..<3 {
+            #expect(throws: HPACKError.listTooLarge(limit: 41)) { try decoder.decode([0x82], limit: 41) }
+            #expect(try decoder.decode([]) == [])
+            #expect(try decoder.decode([0x20, 0x82], limit: 42) == [FieldBytes(":method", "GET")])
+        }
+    }
+
+    @Test("an error is one line that names the rule or the limit")
+    func descriptions() {
+        let errors =
+            HPACKError.Violation.allCases.map { HPACKError.malformed($0) }
+            + [.blockTooLarge(limit: 7), .listTooLarge(limit: 7)]
+        for error in errors {
+            #expect("\(error)".contains(/RFC 7541 §|limit of 7 bytes|more than 7 bytes/) && !"\(error)".contains("\n"))
+        }
+    }
+}
