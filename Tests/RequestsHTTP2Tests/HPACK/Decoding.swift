@@ -83,9 +83,10 @@ func outgoing(_ list: [FieldBytes]) -> OutgoingFields {
     }
 }
 
-/// Returns the blocks of consecutive lists.
-func encode(_ lists: [[FieldBytes]]) -> [[UInt8]] {
+/// Returns the blocks of consecutive lists, with a table of at most `size` bytes.
+func encode(_ lists: [[FieldBytes]], size: Int = 4096) -> [[UInt8]] {
     var encoder = HPACKEncoder()
+    encoder.setMaximumTableSize(size)
     return lists.map { list in
         var block: [UInt8] = []
         encoder.encode(outgoing(list), into: &block)
