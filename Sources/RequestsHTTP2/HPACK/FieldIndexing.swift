@@ -1,7 +1,7 @@
 import Requests
 
 /// Whether the tables of both sides store a field that is sent (RFC 7541 §6.2).
-enum FieldIndexing {
+enum FieldIndexing: Sendable {
     case incremental
     /// The value is unlikely to be sent again, and would remove others from the table.
     case without
@@ -32,26 +32,20 @@ enum FieldIndexing {
     private static let cookie = staticIndex(of: "cookie")
 
     private static func staticIndex(of name: String) -> Int? {
-        var fields = OutgoingFields()
-        fields.append(name, "")
-        return StaticTable.index(ofNameOf: 0, in: fields.fields)
+        var fields = FieldQueue()
+        fields.append(nameCount: name.utf8.count) { $0.append(contentsOf: name.utf8) }
+        return StaticTable.index(ofNameOf: 0, in: fields)
     }
 
-    /// Creates the indexing of the field at `position` of `fields`.
+    /// Creates the indexing of a field.
     ///
     /// - Parameters:
-    ///   - fields: The fields.
-    ///   - position: The position of the field.
     ///   - staticIndex: The index of its name in the static table, or nil if the name is not there.
-    ///   - tableSize: The size of the table, which a larger field would leave empty.
-    init(of fields: OutgoingFields, at position: Int, staticIndex: Int?, tableSize: Int) {
-        let isShortCookie =
-            staticIndex == Self.cookie && fields.fields.valueCount(at: position) < Self.smallestIndexedCookie
-        if fields.secrets[position] || isShortCookie {
-            self = .never
-        } else {
-            self = staticIndex.map { Self.known[$0] } ?? .incremental
-            if self == .incremental, fields.fields.size(at: position) > tableSize { self = .without }
-        }
+    ///   - valueCount: The number of bytes of its value.
+    ///   - isSecret: Whether the app keeps the value secret.
+    init(staticIndex: Int?, valueCount: Int, isSecret: Bool) {
+        self = staticIndex.map { Self.known[$0] } ?? .incremental
+        let isShortCookie = staticIndex == Self.cookie && valueCount < Self.smallestIndexedCookie
+        if isSecret || isShortCookie { self = .never }
     }
 }

@@ -134,12 +134,32 @@ extension FieldQueue {
     /// Returns whether the field at `position` has the name of the field at `otherPosition` of `other`.
     func hasName(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
         let (range, otherRange) = (ranges(at: position).name, other.ranges(at: otherPosition).name)
-        return range.count == otherRange.count && text[range].elementsEqual(other.text[otherRange])
+        return text.span.extracting(range).hasSameBytes(as: other.text.span.extracting(otherRange))
     }
 
     /// Returns whether the field at `position` has the value of the field at `otherPosition` of `other`.
     func hasValue(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
         let (range, otherRange) = (ranges(at: position).value, other.ranges(at: otherPosition).value)
-        return range.count == otherRange.count && text[range].elementsEqual(other.text[otherRange])
+        return text.span.extracting(range).hasSameBytes(as: other.text.span.extracting(otherRange))
+    }
+}
+
+extension Span<UInt8> {
+    /// Returns whether both have the same bytes, of which eight are compared at a time.
+    fileprivate func hasSameBytes(as other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        var position = 0
+        while position + 8 <= count {
+            let word = bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self)
+            guard word == other.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self) else {
+                return false
+            }
+            position += 8
+        }
+        while position < count {
+            guard self[position] == other[position] else { return false }
+            position += 1
+        }
+        return true
     }
 }

@@ -45,9 +45,9 @@ package struct HPACKEncoder: ~Copyable {
 
 extension HPACKEncoder {
     private mutating func encodeField(at position: Int, of fields: OutgoingFields, into buffer: inout [UInt8]) {
-        let staticIndex = StaticTable.index(ofNameOf: position, in: fields.fields)
-        let indexing = FieldIndexing(
-            of: fields, at: position, staticIndex: staticIndex, tableSize: table.maximumSize)
+        var (staticIndex, indexing) = fields.encodings[position]
+        // A larger field would remove all others from the table, and not be stored.
+        if indexing == .incremental, fields.fields.size(at: position) > table.maximumSize { indexing = .without }
         if indexing != .never, let index = table.index(of: position, in: fields.fields, from: staticIndex) {
             return buffer.append(integer: index, prefix: 7, 0x80)
         }

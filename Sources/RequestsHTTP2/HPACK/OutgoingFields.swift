@@ -5,7 +5,8 @@ package import Requests
 /// They are collected before a connection is locked. Nothing is validated here.
 package struct OutgoingFields: Sendable {
     private(set) var fields = FieldQueue()
-    private(set) var secrets: [Bool] = []
+    /// What the encoder needs of each field, determined before the connection is locked.
+    private(set) var encodings: [(staticIndex: Int?, indexing: FieldIndexing)] = []
 
     /// The size of the fields for the peer's limit: for each, the bytes of its name and value, and 32 (RFC 9113
     /// §6.5.2).
@@ -37,10 +38,16 @@ package struct OutgoingFields: Sendable {
 
     private mutating func append(_ name: String, isSecret: Bool, _ appendValue: (inout [UInt8]) -> Void) {
         fields.append(nameCount: name.utf8.count) { text in
-            text.append(contentsOf: name.utf8.lazy.map(ASCIIFolding.folded))
+            let start = text.count
+            text.append(contentsOf: name.utf8)
+            for position in start..<text.count { text[position] = ASCIIFolding.folded(text[position]) }
             appendValue(&text)
         }
-        secrets.append(isSecret)
-        listSize += fields.size(at: fields.count - 1)
+        let position = fields.count - 1
+        let staticIndex = StaticTable.index(ofNameOf: position, in: fields)
+        let indexing = FieldIndexing(
+            staticIndex: staticIndex, valueCount: fields.valueCount(at: position), isSecret: isSecret)
+        encodings.append((staticIndex, indexing))
+        listSize += fields.size(at: position)
     }
 }

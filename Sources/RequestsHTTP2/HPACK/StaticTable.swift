@@ -36,9 +36,9 @@ enum StaticTable {
 extension StaticTable {
     /// Returns the index of the first field whose name is that of the field at `position` of `other`, or nil.
     static func index(ofNameOf position: Int, in other: FieldQueue) -> Int? {
-        indices[other.withField(at: position) { name, _ in key(name) }].first {
-            fields.hasName(of: position, in: other, at: $0 - 1)
-        }
+        var index = names.first[key(ofNameOf: position, in: other)]
+        while index > 0, !fields.hasName(of: position, in: other, at: index - 1) { index = names.next[index] }
+        return index > 0 ? index : nil
     }
 
     /// Returns the index of the field that equals the one at `position` of `other`, or nil.
@@ -49,25 +49,38 @@ extension StaticTable {
     ///   - first: The index of the first field with the same name; all others follow it.
     /// - Returns: The index.
     static func index(of position: Int, in other: FieldQueue, from first: Int) -> Int? {
-        var index = first
-        while index <= count, fields.hasName(of: position, in: other, at: index - 1) {
-            if fields.hasValue(of: position, in: other, at: index - 1) { return index }
-            index += 1
-        }
-        return nil
+        (first..<first + names.repetitions[first]).first { fields.hasValue(of: position, in: other, at: $0 - 1) }
     }
 
     /// Returns the key of a name: five bits each of its length and its first byte, which distinguish most names.
-    private static func key(_ name: Span<UInt8>) -> Int {
-        name.isEmpty ? 0 : (name.count & 0x1F) << 5 | Int(name[0] & 0x1F)
+    private static func key(ofNameOf position: Int, in fields: FieldQueue) -> Int {
+        fields.withField(at: position) { name, _ in
+            name.isEmpty ? 0 : (name.count & 0x1F) << 5 | Int(name[0] & 0x1F)
+        }
     }
 
-    /// The indices of the names with a key, by the key; of each name that of its first field.
-    private static let indices: [[Int]] = {
-        var indices = [[Int]](repeating: [], count: 1 << 10)
-        for index in 1...count where index == 1 || !fields.hasName(of: index - 2, in: fields, at: index - 1) {
-            indices[fields.withField(at: index - 1) { name, _ in key(name) }].append(index)
+    /// The different names.
+    private struct Names {
+        /// By the key, the index of a name that has it, or 0.
+        var first = [Int](repeating: 0, count: 1 << 10)
+        /// By the index of a name, the index of another name with the same key, or 0.
+        var next = [Int](repeating: 0, count: StaticTable.count + 1)
+        /// By the index of a name, the number of fields that have it.
+        var repetitions = [Int](repeating: 0, count: StaticTable.count + 1)
+    }
+
+    private static let names: Names = {
+        var names = Names()
+        var index = 1
+        while index <= count {
+            var end = index + 1
+            while end <= count, fields.hasName(of: index - 1, in: fields, at: end - 1) { end += 1 }
+            let key = key(ofNameOf: index - 1, in: fields)
+            names.repetitions[index] = end - index
+            names.next[index] = names.first[key]
+            names.first[key] = index
+            index = end
         }
-        return indices
+        return names
     }()
 }
