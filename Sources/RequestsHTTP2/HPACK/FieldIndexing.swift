@@ -5,7 +5,7 @@ enum FieldIndexing: Sendable {
     case incremental
     /// The value is unlikely to be sent again, and would remove others from the table.
     case without
-    /// The value is a secret. If a table stored it, its guesses could be recognized by the sizes of blocks (RFC 7541
+    /// The value is a secret. If a table stored it, an attacker could test guesses by the sizes of blocks (RFC 7541
     /// §7.1).
     case never
 

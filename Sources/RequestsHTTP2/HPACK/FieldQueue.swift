@@ -24,6 +24,12 @@ struct FieldQueue: Sendable {
     /// The number of fields.
     var count: Int { entries.count - removedEntries }
 
+    /// Provides capacity for `fields` fields and `text` bytes of text.
+    mutating func reserveCapacity(_ fields: Int, ofText text: Int) {
+        entries.reserveCapacity(fields)
+        self.text.reserveCapacity(text)
+    }
+
     /// Appends a field whose name, of `nameCount` bytes, and value are appended by `appendText`.
     mutating func append(nameCount: Int, _ appendText: (inout [UInt8]) -> Void) {
         let start = text.count

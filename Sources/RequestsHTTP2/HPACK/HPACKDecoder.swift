@@ -51,7 +51,8 @@ package struct HPACKDecoder: ~Copyable {
     ) throws(HPACKError) {
         var writer = ReceivedFields.Writer(taking: &fields, from: 0)
         blockSize += fragment.count
-        // Codes are smaller than the text, so a block of this size is not a mistake about the limit.
+        // A list within the limit has a smaller block, unless its encoder wastes bytes. One slightly above the limit must
+        // not end the connection (decision 0075).
         guard blockSize - limit <= limit else { throw .blockTooLarge(limit: limit) }
         if unfinished.isEmpty {
             let end = try decodeFields(in: fragment, limit, &writer)
@@ -83,17 +84,14 @@ package struct HPACKDecoder: ~Copyable {
     ) throws(HPACKError) -> Int {
         var reader = BlockReader()
         while let representation = try reader.next(in: bytes) {
-            if case .tableSize(let size) = representation {
-                try resizeTable(to: size)
-                continue
-            }
-            guard requiredTableSize == nil else { throw .malformed(.missingTableSize) }
-            hasFields = true
             switch representation {
-            case .indexed(let index): try decodeField(at: index, limit, &writer)
+            case .tableSize(let size): try resizeTable(to: size)
+            case .indexed(let index):
+                try beginField()
+                try decodeField(at: index, limit, &writer)
             case .literal(let name, let value, let isInserted):
+                try beginField()
                 try decodeField(name, value, in: bytes, isInserted: isInserted, limit, &writer)
-            case .tableSize: break
             }
         }
         return reader.position
@@ -111,6 +109,12 @@ package struct HPACKDecoder: ~Copyable {
 // MARK: Fields
 
 extension HPACKDecoder {
+    /// Checks that the table has the size that it must have before a field.
+    private mutating func beginField() throws(HPACKError) {
+        guard requiredTableSize == nil else { throw .malformed(.missingTableSize) }
+        hasFields = true
+    }
+
     private mutating func decodeField(
         at index: Int, _ limit: Int, _ writer: inout ReceivedFields.Writer
     ) throws(HPACKError) {
@@ -146,11 +150,11 @@ extension HPACKDecoder {
 
     /// Appends a string to the text.
     private mutating func decode(_ string: BlockReader.StringLiteral, in bytes: Span<UInt8>) throws(HPACKError) {
-        let string = (bytes.extracting(string.range), string.isHuffmanCoded)
-        if string.1 {
-            guard HuffmanCode.decode(string.0, into: &text) else { throw .malformed(.huffman) }
+        let code = bytes.extracting(string.range)
+        if string.isHuffmanCoded {
+            guard HuffmanCode.decode(code, into: &text) else { throw .malformed(.huffman) }
         } else {
-            string.0.withUnsafeBufferPointer { text.append(contentsOf: $0) }
+            code.withUnsafeBufferPointer { text.append(contentsOf: $0) }
         }
     }
 }

@@ -12,7 +12,11 @@ package struct OutgoingFields: Sendable {
     /// §6.5.2).
     package private(set) var listSize = 0
 
-    package init() {}
+    /// Creates an empty list, with memory for most messages.
+    package init() {
+        fields.reserveCapacity(16, ofText: 512)
+        encodings.reserveCapacity(16)
+    }
 
     /// The number of fields.
     package var count: Int { fields.count }
