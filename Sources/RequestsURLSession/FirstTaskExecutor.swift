@@ -65,7 +65,7 @@ final class FirstTaskExecutor: RequestExecutor {
     private static func makeFirstExchange(
         _ request: PreparedRequest, on base: URLSessionExecutor
     ) throws(RequestError) -> FirstExchange {
-        try request.checkBeforeSending(base.sessions.challenges)
+        try request.checkBeforeSending(in: base.sessions)
         let upload = try Upload(request.body)
         let path = upload == nil ? Spool.newPath() : nil
         let exchange = try base.sessions.exchange(

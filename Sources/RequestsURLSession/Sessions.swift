@@ -9,6 +9,8 @@
 /// Releasing the last copy of the executor invalidates the session.
 final class Sessions: Sendable {
     private let configuration: URLSessionConfiguration
+    /// Whether the configuration is one for background sessions, whose tasks have no completion in this process.
+    let areInBackground: Bool
     /// The responses to challenges about the connection.
     let challenges: ConnectionChallenges
     /// The gate for exchanges that have their own connection.
@@ -17,8 +19,10 @@ final class Sessions: Sendable {
     private let delegate: SessionDelegate
     nonisolated(unsafe) private var session: URLSession  // only the queue of the registry uses it
 
-    init(_ configuration: URLSessionConfiguration, _ challenges: ConnectionChallenges) {
-        let configuration = configuration.overridden()
+    init(_ configuration: URLSessionConfiguration, isInBackground: Bool, _ challenges: ConnectionChallenges) {
+        areInBackground = isInBackground
+        // The session of a background configuration would remain in the system, and it sends nothing here.
+        let configuration = isInBackground ? .ephemeral : configuration.overridden()
         if let tls = challenges.tls { Platform.require(tls.minimumVersion, in: configuration) }
         self.configuration = configuration
         self.challenges = challenges

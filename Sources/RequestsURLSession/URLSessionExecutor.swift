@@ -39,6 +39,7 @@ public struct URLSessionExecutor: RequestExecutor {
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the session. The executor copies it, so later changes have no effect.
+    ///     With one for background sessions, every request fails before anything is sent.
     ///   - tls: The trust, the minimum version, the pins and the check of servers; nil leaves them to the system. On
     ///     Apple's systems, https requests fail with
     ///     ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything is sent if a setting is
@@ -57,9 +58,19 @@ public struct URLSessionExecutor: RequestExecutor {
         configuration: URLSessionConfiguration = .default, tls: TLSConfiguration? = nil,
         challengeHandler: ChallengeHandler? = nil, spoolLimit: Int = Self.defaultSpoolLimit
     ) {
+        let challenges = ConnectionChallenges(tls: tls.map { SessionTLSSettings($0) }, handler: challengeHandler)
+        self.init(configuration, isInBackground: configuration.identifier != nil, challenges, spoolLimit: spoolLimit)
+    }
+
+    /// Creates an executor; `isInBackground` if `configuration` is one for background sessions, which tests on Linux
+    /// cannot create.
+    init(
+        _ configuration: URLSessionConfiguration, isInBackground: Bool,
+        _ challenges: ConnectionChallenges = ConnectionChallenges(tls: nil, handler: nil),
+        spoolLimit: Int = Self.defaultSpoolLimit
+    ) {
         self.spoolLimit = max(0, spoolLimit)
-        sessions = Sessions(
-            configuration, ConnectionChallenges(tls: tls.map { SessionTLSSettings($0) }, handler: challengeHandler))
+        sessions = Sessions(configuration, isInBackground: isInBackground, challenges)
     }
 
     /// Sends `request` and returns the response.
@@ -74,7 +85,7 @@ public struct URLSessionExecutor: RequestExecutor {
         _ request: PreparedRequest, configuring configure: @escaping @Sendable (URLSessionTask) -> Void
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            try request.checkBeforeSending(sessions.challenges)
+            try request.checkBeforeSending(in: sessions)
             // Read before the body is stored, so that a reset during that time cancels the call.
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
@@ -118,8 +129,14 @@ extension URLSessionExecutor {
 
 extension PreparedRequest {
     /// Throws if this request cannot be sent, as far as that is known before a task exists.
-    func checkBeforeSending(_ challenges: ConnectionChallenges) throws(RequestError) {
+    func checkBeforeSending(in sessions: Sessions) throws(RequestError) {
         do throws(RequestError) {
+            guard !sessions.areInBackground else {
+                throw RequestError(
+                    .invalidRequest(.backgroundSessionNotSupported),
+                    detail: "use a default or ephemeral configuration; a background transfer outlives the process, "
+                        + "and needs a URLSession with a delegate of the app")
+            }
             try validate()
             guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
             // On every platform, Foundation fails a GET with a body with an error of its own.
@@ -133,7 +150,7 @@ extension PreparedRequest {
                     .unsupportedScheme,
                     detail: "\(ErrorText.quoted(target.scheme)); URLSessionExecutor supports http and https")
             }
-            if target.isHTTPS { try challenges.prepare() }
+            if target.isHTTPS { try sessions.challenges.prepare() }
             guard Platform.supportsIPv6Addresses || target.host.utf8.first != UInt8(ascii: "[") else {
                 throw RequestError(
                     .invalidRequest(.ipv6AddressNotSupported),

@@ -27,6 +27,7 @@ struct MessageTests {
         "boundaryNotInContentType": .boundaryNotInContentType, "parametersNotEncoded": .parametersNotEncoded,
         "fieldNotAllowedInTrailers": .fieldNotAllowedInTrailers,
         "trailersWithoutBody": .trailersWithoutBody, "trailersNotSupported": .trailersNotSupported,
+        "backgroundSessionNotSupported": .backgroundSessionNotSupported,
         "invalidProxy": .invalidProxy, "ipv6AddressNotSupported": .ipv6AddressNotSupported,
         "invalidTLSConfiguration": .invalidTLSConfiguration, "invalidSocketPath": .invalidSocketPath,
         "invalidLocalAddress": .invalidLocalAddress,

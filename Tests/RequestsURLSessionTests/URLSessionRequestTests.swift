@@ -1,8 +1,9 @@
 import RequestsConformance
-import RequestsURLSession
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import RequestsURLSession
 
 @Suite("URLSession: requests", .timeLimit(.minutes(10)))
 struct URLSessionRequestTests {
@@ -38,6 +39,16 @@ struct URLSessionRequestTests {
             let error = await #expect(throws: RequestError.self) { try await executor.perform(request) }
             #expect(error?.reason == .invalidRequest(.ipv6AddressNotSupported))
             #expect(error?.attempts == 2 && server.record.requestCount == 1)
+        }
+    }
+
+    @Test("with a configuration for background sessions, every call fails before anything is sent")
+    func backgroundSessions() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let executor = URLSessionExecutor(.ephemeral, isInBackground: true)
+            let error = await executor.failure(of: PreparedRequest(target: try TargetURI("\(server.baseURL)/a")))
+            #expect(error?.reason == .invalidRequest(.backgroundSessionNotSupported))
+            #expect(error?.mayHaveReachedServer == false && server.record.requestCount == 0)
         }
     }
 

@@ -58,6 +58,8 @@ extension RequestError {
         case trailersWithoutBody
         /// The host is an IPv6 address, which the executor does not support: URLSession on Linux.
         case ipv6AddressNotSupported
+        /// The configuration of the executor is that of a background session, which cannot perform a call.
+        case backgroundSessionNotSupported
         /// The executor, or the HTTP version of the server, does not support trailers.
         case trailersNotSupported
         /// The host, the port or the credentials of the proxy are invalid.
@@ -104,6 +106,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .fieldNotAllowedInTrailers: "a field is not allowed in trailers (RFC 9110 §6.5.1)"
         case .trailersWithoutBody: "trailers require a body"
         case .ipv6AddressNotSupported: "the executor does not support IPv6 addresses"
+        case .backgroundSessionNotSupported: "a background session cannot perform calls"
         case .trailersNotSupported: "trailers are not supported"
         case .invalidProxy: "invalid proxy host, port or credentials"
         case .invalidTLSConfiguration: "invalid TLS configuration"
