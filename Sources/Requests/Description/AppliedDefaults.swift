@@ -8,9 +8,9 @@ final class AppliedDefaults: Sendable {
     let areApplied: Bool
     /// The fields that the environment and its credentials have added.
     let addedFields: [Field]
-    /// The fields of the request that the credentials of the environment have replaced.
+    /// The fields of the request that the environment's credentials have replaced.
     let removedFields: [Field]
-    /// Whether the request has no credentials of its own, so that those of the environment may be added.
+    /// Whether the request has no credentials of its own, so that the environment's may be added.
     let mayAuthenticate: Bool
     /// Whether the call has left an origin that received these secrets.
     ///

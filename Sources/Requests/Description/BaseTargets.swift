@@ -1,4 +1,4 @@
-/// A cache of the targets of the base URLs that were used last.
+/// A cache of the base URLs that were used last, as targets.
 ///
 /// An API has one base URL and supplies it for each of its requests. Parsing it every time would take 16,800
 /// instructions, as many as the exchange itself.

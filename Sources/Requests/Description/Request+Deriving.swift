@@ -3,9 +3,9 @@ extension Request {
     /// decoder.
     ///
     /// The header, query, time limits, credentials, validator, redirect policy, options and attributes are kept, except
-    /// for ``isIdempotent``, which is that of the new method. Values that the new request sets replace them, and query
-    /// items that it adds follow. An empty `endpoint` keeps the
-    /// endpoint of this request. One slash is inserted between two endpoints that have none between them.
+    /// for ``isIdempotent``, which the new method determines. Values that the new request sets replace them, and query
+    /// items that it adds follow. An empty `endpoint` keeps the endpoint of this request. One slash is inserted between
+    /// two endpoints that have none between them.
     public func deriving(to endpoint: RequestPath = .empty, using method: HTTPMethod = .get) -> Request<API, Void> {
         var derived = receiving(ResponseDecoder<Void>.none)
         derived.endpoint = self.endpoint.appending(endpoint)

@@ -8,7 +8,7 @@ extension Request {
     /// ```
     ///
     /// To declare the type for a whole API, use ``RequestProviding/request(to:using:)-(RequestPath,_)``. Without
-    /// `makeDecoder`, the decoder is that of the API.
+    /// `makeDecoder`, the API's decoder is used.
     public consuming func decodingErrorPayload<Payload: Decodable & Sendable>(
         as type: Payload.Type, using makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> Self {

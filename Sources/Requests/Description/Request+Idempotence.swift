@@ -17,7 +17,7 @@ extension Request {
         return self
     }
 
-    /// Removes the idempotence that was set, so that it is that of the method.
+    /// Removes the idempotence that was set, so that the method determines it again.
     mutating func resetIdempotence() {
         attributes[Idempotence.self] = nil
     }

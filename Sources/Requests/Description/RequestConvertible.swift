@@ -31,7 +31,7 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// The parameters and their destinations. There are none by default.
     var parameterSets: [ParameterSet] { get }
 
-    /// The policy for responses from a cache. The default is that of the protocol.
+    /// The policy for responses from a cache. The default follows the protocol's rules.
     var cachePolicy: PreparedRequest.CachePolicy { get }
 
     /// The limit for the first byte and between bytes in seconds, as in Requests 0.3.2. The default is 60.

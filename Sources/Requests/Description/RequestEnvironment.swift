@@ -97,7 +97,7 @@ public struct RequestEnvironment: RequestProviding {
 
     /// Returns a Boolean value that indicates whether `target` is at or below the base URL.
     ///
-    /// Scheme, userinfo, host and port must be equal, and the path must begin with that of the base URL.
+    /// Scheme, userinfo, host and port must be equal, and the path must begin with the base URL's path.
     public func isPrefix(of target: TargetURI) -> Bool {
         target.hasSameOrigin(as: self.target) && target.userinfo == self.target.userinfo
             && target.path.utf8.starts(with: self.target.path.utf8)
@@ -157,7 +157,7 @@ extension Request {
 
 /// The defaults that an environment adds to its requests when they are prepared.
 ///
-/// It is a class, because Swift computes the layout of every optional of a structure with a `URL` at run time.
+/// It is a class, because Swift computes the layout of an optional structure with a `URL` at run time.
 final class EnvironmentDefaults: RequestAttributes.Key, Sendable {
     typealias Value = EnvironmentDefaults
 

@@ -93,7 +93,7 @@ extension RequestParts {
         if case .multipart(let form) = provider.kind { prepared.settings.form = form }
     }
 
-    /// Adds the credentials of the request, else those of the environment, else those of the userinfo.
+    /// Adds the credentials of the request, else of the environment, else from the userinfo.
     ///
     /// They cannot change the fields that the body and the decoder have set.
     private func authenticate(

@@ -20,7 +20,7 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// `+json`. `makeDecoder` is called for each response, because decoders are not safe to share; without it, the
     /// decoder of the API is used (``RequestProviding/makeJSONDecoder()``). An empty body fails with
     /// ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is parsed strictly, as by
-    /// ``JSONValue/init(parsing:)``; the syntax for every other type is that of `JSONDecoder`, which accepts a comma
+    /// ``JSONValue/init(parsing:)``; for every other type, `JSONDecoder` determines the syntax: it accepts a comma
     /// after the last element.
     public static func json(
         _ type: Response.Type = Response.self, using makeDecoder: (@Sendable () -> JSONDecoder)? = nil

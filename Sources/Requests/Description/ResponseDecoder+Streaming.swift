@@ -18,7 +18,7 @@ extension ResponseDecoder where Response == ResponseStream.Lines {
 extension ResponseDecoder where Response == URL {
     /// Returns a decoder that writes the body to the file at `url`, replacing it, and returns `url`.
     ///
-    /// The file appears whole or not at all. Only the body of a 2xx response is written as it arrives; that of any
+    /// The file appears whole or not at all. Only the body of a 2xx response is written as it arrives; the body of any
     /// other response that the validator accepts is written when it is complete.
     public static func download(to url: URL) -> ResponseDecoder {
         let path = url.path(percentEncoded: false)

@@ -58,7 +58,7 @@ public struct ResponseDecoder<Response>: Sendable {
         }
     }
 
-    /// Creates a decoder of JSON in memory that uses the decoder of the API.
+    /// Creates a decoder of JSON in memory that uses the API's JSON decoder.
     init(
         acceptingJSON types: [MediaType], limit: Int = ResponseBody.Delivery.defaultLimit,
         _ decode: @escaping @Sendable (Data, () -> JSONDecoder) throws -> Response

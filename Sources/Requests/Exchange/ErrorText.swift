@@ -1,6 +1,6 @@
 /// Parts of error messages that are written alike everywhere.
 package enum ErrorText {
-    /// The number of characters that a message shows of a peer's text.
+    /// The maximum number of characters of a peer's text in a message.
     package static let peerTextLimit = 80
 
     /// Returns `count` with its unit: `1 byte`, `2 bytes`.

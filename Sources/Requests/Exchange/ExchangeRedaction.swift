@@ -82,7 +82,7 @@ package struct ExchangeRedaction: Sendable {
 
     // MARK: Bodies
 
-    /// The number of bytes after an excerpt of a body that must be searched to find every secret that begins in it.
+    /// The number of bytes beyond an excerpt that must be searched to find every secret that begins inside it.
     package var reach: Int { finder.reach }
 
     /// Returns a body without its secrets, which its media type and its text determine.
@@ -138,7 +138,7 @@ extension PreparedRequest {
 }
 
 extension Redaction {
-    /// The maximum number of bytes of a body whose secret values are searched for in other text.
+    /// The maximum length of a body whose secret values are searched for in other text, in bytes.
     ///
     /// A body of any length would be read again for each line of a log.
     private static let searchedBody = 256 << 10

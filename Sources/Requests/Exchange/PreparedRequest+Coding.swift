@@ -17,7 +17,7 @@ extension PreparedRequest {
     /// - Parameters:
     ///   - offer: The Accept-Encoding field to add; nil for none.
     ///   - permitsStream: The value of ``permitsEncodedStream``.
-    ///   - delivery: The delivery that replaces that of this request; nil to keep it.
+    ///   - delivery: The new delivery; nil to keep the delivery of this request.
     /// - Returns: The request with these changes.
     package func offering(
         _ offer: Field?, permittingStream permitsStream: Bool, delivery: ResponseBody.Delivery? = nil

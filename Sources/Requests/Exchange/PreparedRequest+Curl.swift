@@ -4,7 +4,7 @@ extension PreparedRequest {
     /// The command contains a body in memory of up to 1,024 bytes: text as it is, other bytes by way of `printf`. It
     /// refers to a whole file by its path. A multipart form is written as `--form` for each part if its parts are short
     /// texts and whole files; curl then chooses the boundary. For any other body, and for one whose text is a secret,
-    /// such as that of a token request, the command reads standard input.
+    /// such as the form of a token request, the command reads standard input.
     ///
     /// If the request has no Accept or User-Agent field, curl sends its own.
     ///

@@ -1,6 +1,6 @@
 /// The key of the secrets in the bodies of an exchange, such as the password in a form.
 ///
-/// No description, dump, wire text or curl command contains the bodies of such an exchange: that of its response can
+/// No description, dump, wire text or curl command contains the bodies of such an exchange, because the response can
 /// contain new secrets, such as tokens. The secrets in the body of the request are redacted in every other text too.
 package enum SecretBodies: RequestAttributes.Key {
     package typealias Value = [String]

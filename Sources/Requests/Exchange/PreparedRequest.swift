@@ -79,7 +79,7 @@ public struct PreparedRequest: Sendable {
         set { change { $0.method = newValue } }
     }
 
-    /// Returns whether `method` is that of the request, which is faster than reading it.
+    /// Returns whether the request has this method, which is faster than reading the method.
     package func hasMethod(_ method: HTTPMethod) -> Bool { box.parts.method == method }
 
     /// The origin of the target, read without copying the target.

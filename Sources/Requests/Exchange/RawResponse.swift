@@ -143,7 +143,7 @@ public struct RawResponse: Sendable {
         /// The way in which a cache handled the request; nil without a cache.
         public var cacheStatus: CacheStatus?
 
-        /// The result of the TLS handshake of the connection, without certificates.
+        /// The result of the connection's TLS handshake, without certificates.
         ///
         /// It is nil without TLS, and if the executor does not measure it, as over URLSession.
         public var tls: TLSConfiguration.Negotiation?
@@ -190,7 +190,7 @@ public struct RawResponse: Sendable {
 
         /// The repetitions of the request by middleware, in order; empty if it was sent once.
         ///
-        /// They are those of retries, hedging and authenticators. The other measurements are those of the last attempt.
+        /// Retries, hedging and authenticators record them. All other measurements describe the last attempt.
         public var retries: [Retry] {
             get { extras == nil ? [] : extraValues.retries }
             set { extraValues.retries = newValue }

@@ -9,7 +9,7 @@ public struct RedirectPolicy: Hashable, Sendable {
     public var allowsDowngrade: Bool
 
     /// The names of fields that are removed when a redirect leads to another origin, and redacted in descriptions of
-    /// the request, besides those of ``Redaction/standard``.
+    /// the request, in addition to the names in ``Redaction/standard``.
     public var sensitiveFields: Set<Field.Name>
 
     /// Whether a POST request keeps its method and body after a 301 or 302 response; the default is false.
@@ -18,7 +18,7 @@ public struct RedirectPolicy: Hashable, Sendable {
     /// method but HEAD becomes GET; 307 and 308 always keep the method.
     public var preservesMethod: Bool
 
-    /// The maximum number of bytes that are read of a followed redirect's body; the default is 64 KiB.
+    /// The maximum number of bytes to read from the body of a followed redirect; the default is 64 KiB.
     ///
     /// The body is read so that its connection can be reused. A redirect is followed even if its body cannot be read: a
     /// body that is longer, late, truncated or malformed only closes its connection. With zero or a negative value,
@@ -28,7 +28,7 @@ public struct RedirectPolicy: Hashable, Sendable {
     /// The time limit for reading the body of a followed redirect; the default is 1 s.
     public var drainTimeout: Duration
 
-    /// Creates a policy; the defaults are those of ``standard``.
+    /// Creates a policy; the defaults are the values of ``standard``.
     public init(
         limit: Int = 20, allowsDowngrade: Bool = false, sensitiveFields: Set<Field.Name> = [],
         preservesMethod: Bool = false, drainLimit: Int = 64 << 10, drainTimeout: Duration = .seconds(1)

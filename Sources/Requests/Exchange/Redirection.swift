@@ -36,8 +36,8 @@ extension PreparedRequest {
         }
     }
 
-    /// Whether the call has been redirected, now or earlier, to an origin (scheme, host, port or IPv6 zone) other than
-    /// that of its first request.
+    /// Whether the call has been redirected, now or earlier, to another origin (scheme, host, port or IPv6 zone) than
+    /// its first request.
     ///
     /// It stays true if a later redirect leads back, because the other server has chosen that target. While it is true,
     /// no secret can be added: ``header``, ``target`` and ``trailers`` leave out new fields and query items whose names
@@ -100,7 +100,7 @@ extension PreparedRequest.Parts {
     /// Returns `new` without secret query items, except for those that are in ``target`` already or are permitted.
     func removingNewSecrets(from new: TargetURI) -> TargetURI {
         guard refusesNewSecrets, let query = new.query else { return new }
-        // The items of the redirect's Location belong to the other server, such as those of a signed URL.
+        // The items of the redirect's Location belong to the other server, such as the signature of a signed URL.
         let own = Set(target.query?.utf8.split(separator: UInt8(ascii: "&")).map(Array.init) ?? [])
         let items = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         let allowed = items.filter { item in

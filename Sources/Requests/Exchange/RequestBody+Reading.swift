@@ -10,8 +10,9 @@ extension RequestBody {
         }
     }
 
-    /// Returns a new source of this body's chunks: those of a stream as they are, bytes and files in chunks of at most
-    /// 256 KiB.
+    /// Returns a new source of this body's chunks.
+    ///
+    /// A stream's chunks are unchanged; bytes and files are split into chunks of at most 256 KiB.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyNotReplayable`` for a second source of a body that can
     ///   be sent once, with ``RequestError/Reason/fileAccessFailed`` for a file that cannot be read, or with the

@@ -41,10 +41,10 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             lines.append("underlying: \(Self.singleLine(redaction.text(Self.explanation(of: underlying))))")
         }
         lines += offendingLine(redactedBy: redaction)
-        // Names of a certificate are text of a peer.
+        // The peer chose the names in its certificate.
         if let tls { lines.append("tls: \(Self.singleLine(redaction.text("\(tls)")))") }
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
-        // Five, because the number of retries has no limit of its own.
+        // Five, because the number of retries is not limited.
         for (index, retry) in retries.enumerated() where index < 5 {
             lines.append("attempt \(index + 1): \(retry)")
         }

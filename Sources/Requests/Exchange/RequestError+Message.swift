@@ -46,7 +46,7 @@ extension RequestError {
         }
     }
 
-    /// The maximum length of a body whose message is part of a description.
+    /// The maximum length of a body whose message a description includes, in bytes.
     ///
     /// A body of any length would be read again for each line of a log.
     private static let describedBody = 64 << 10

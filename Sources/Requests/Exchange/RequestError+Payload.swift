@@ -74,9 +74,9 @@ extension RequestError {
 
 /// A problem described by a body of the type `application/problem+json` (RFC 9457).
 public struct ProblemDetails: Error, Hashable, Sendable {
-    /// The URI reference of the type of the problem; `about:blank` if there is none (RFC 9457 §3.1.1).
+    /// The URI reference that identifies the type of problem; `about:blank` if there is none (RFC 9457 §3.1.1).
     public var type: String
-    /// A short summary of the type of the problem.
+    /// A short summary of the type of problem.
     public var title: String?
     /// The status code that the server generated for the problem.
     public var status: Int?

@@ -47,10 +47,10 @@ public struct RequestError: Error {
     /// other failures.
     public var tls: TLSConfiguration.Negotiation? { evidence.values.tls }
 
-    /// The number of requests of the call, including redirects and the repetitions by middleware; at least 1.
+    /// The number of requests that the call sent, including redirects and repetitions by middleware; at least 1.
     public var attempts: Int { evidence.values.attempts }
 
-    /// The repetitions of the last request of the call by middleware, in order; empty if it was sent once.
+    /// The repetitions of the call's last request by middleware, in order; empty if it was sent once.
     public var retries: [RawResponse.Metrics.Retry] { evidence.values.retries }
 
     /// Whether a repetition of the request would fail in the same way, although the reason does not show it: the
@@ -116,7 +116,7 @@ extension RequestError {
 
     /// Returns this error with the type that the body could not be decoded as, unless it has one.
     func decoding(_ type: Any.Type) -> RequestError {
-        // The type of an inner decoder describes the failure better than that of the whole response.
+        // The type of an inner decoder describes the failure better than the type of the whole response.
         if decodedType != nil { return self }
         return changing { $0.decodedType = String(describing: type) }
     }

@@ -16,7 +16,7 @@ extension ResponseBody {
         /// The default limit of a collected body: 64 MiB.
         public static let defaultLimit = 64 << 20
 
-        /// The number of bytes that are collected of an error body if another form was requested: 1 MiB.
+        /// The maximum number of bytes to collect from an error body if another form was requested: 1 MiB.
         public static let errorBodyLimit = 1 << 20
     }
 }

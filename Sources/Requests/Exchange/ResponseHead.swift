@@ -6,7 +6,7 @@ public struct ResponseHead: Hashable, Sendable {
     /// The header, which describes the body as it is delivered.
     public var header: Header
 
-    /// The target of the request for this response; after redirects, that of the last request.
+    /// The target of the request for this response; after redirects, of the last request.
     public var target: TargetURI
 
     /// Creates a head from its parts.
@@ -16,7 +16,7 @@ public struct ResponseHead: Hashable, Sendable {
         self.target = target
     }
 
-    /// The URL of the target, without userinfo; after redirects, that of the last request.
+    /// The URL of ``target``, without userinfo.
     public var url: URL { target.url }
 
     /// The media type of the body; nil if Content-Type is missing or malformed.

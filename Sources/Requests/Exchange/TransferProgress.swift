@@ -1,4 +1,4 @@
-/// The progress of an exchange in bytes of the request body and the response body.
+/// The progress of an exchange: the bytes of both bodies that have been transferred.
 public struct TransferProgress: Hashable, Sendable {
     /// The number of bytes of the request body that have been passed to the connection.
     public var bytesSent: Int

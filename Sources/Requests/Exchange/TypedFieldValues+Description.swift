@@ -1,4 +1,4 @@
-// The description of a typed field value is the text of the field, except for values that can contain secrets.
+// A typed field value is described by the field's text, unless the value can contain secrets.
 
 extension AuthenticationChallenge: CustomStringConvertible, CustomReflectable {
     /// The scheme and the names of the parameters, such as `Digest (realm, nonce, qop)`.

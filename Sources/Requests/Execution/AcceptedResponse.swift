@@ -1,6 +1,6 @@
 /// The validated response of a call, before it is decoded.
 ///
-/// It is the last value of a call that does not depend on a type of the caller.
+/// Everything up to this value is independent of the type that the caller decodes.
 struct AcceptedResponse: Sendable {
     private(set) var response: RawResponse
     let call: CallState

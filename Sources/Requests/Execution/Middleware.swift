@@ -136,7 +136,7 @@ extension RequestExecutor {
 }
 
 extension Intercepted: CustomStringConvertible, CustomReflectable {
-    /// The types of the last executor and of its middleware, which can contain secrets.
+    /// The type names only, because the last executor and its middleware can contain secrets.
     public var description: String {
         let names = middlewareOfChain.reversed().map { "\(type(of: $0))" }
         return "\(type(of: lastExecutor)) with \(names.joined(separator: ", "))"

@@ -32,7 +32,7 @@ package enum EarlierRetries: RequestAttributes.Key {
 }
 
 extension [RawResponse.Metrics.Retry] {
-    /// The number of repetitions that count as attempts of a retry policy: those after a failure or a status.
+    /// The number of repetitions that count as attempts of a retry policy: only those after a failure or a status.
     var attemptCount: Int {
         count {
             switch $0.cause {

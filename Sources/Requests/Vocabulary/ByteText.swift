@@ -101,7 +101,7 @@ extension String {
 
     /// Returns whether two buffers of the same length have the same bytes.
     private static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Copies of a text share its storage, such as those of the base URL of an API.
+        // Copies of a text share its storage: every request of an API has the same base URL.
         if text.baseAddress == other.baseAddress { return true }
         let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(other))
         var index = 0

@@ -17,7 +17,7 @@ extension CaseInsensitiveString: Hashable, Comparable {
         ASCIIFolding.areEqual(left.rawValue, right.rawValue)
     }
 
-    /// Returns whether the folded UTF-8 bytes of `left` precede those of `right`.
+    /// Returns whether `left` precedes `right` when their folded UTF-8 bytes are compared.
     public static func < (left: Self, right: Self) -> Bool {
         left.rawValue.utf8.lazy.map(ASCIIFolding.folded).lexicographicallyPrecedes(
             right.rawValue.utf8.lazy.map(ASCIIFolding.folded))

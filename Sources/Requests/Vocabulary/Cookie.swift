@@ -64,7 +64,7 @@ extension Header {
         self[.cookie] = pairs.joined(separator: "; ")
     }
 
-    /// Returns whether the bytes of `pair` before the first equals sign are those of `name`.
+    /// Returns whether the bytes of `pair` before the first equals sign equal `name`.
     private static func isNamed(_ name: String, _ pair: String) -> Bool {
         pair.utf8.prefix { $0 != UInt8(ascii: "=") }.elementsEqual(name.utf8)
     }

@@ -16,7 +16,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     /// The code as a number, the same as ``rawValue``.
     public var code: Int { rawValue }
 
-    /// Whether the code is 1xx, that of an interim response.
+    /// Whether the code is 1xx, which only interim responses have.
     public var isInformational: Bool { 100..<200 ~= rawValue }
 
     /// Whether the code is 2xx.

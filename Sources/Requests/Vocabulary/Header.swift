@@ -46,9 +46,9 @@ public struct Header: Sendable {
 
     /// The joined value of the fields named `name`, or nil if there are none.
     ///
-    /// Values are joined with `,`, and those of Cookie that are not empty with `; `. Values of Set-Cookie cannot be
-    /// joined; the subscript returns the first. Setting a value replaces all fields of that name with one; setting nil
-    /// removes them.
+    /// Values are joined with `,`; values of Cookie that are not empty are joined with `; `. Values of Set-Cookie
+    /// cannot be joined; the subscript returns the first. Setting a value replaces all fields of that name with one;
+    /// setting nil removes them.
     public subscript(name: Field.Name) -> String? {
         get {
             guard let first = index(of: name) else { return nil }

@@ -19,7 +19,7 @@ struct JSONReader {
         JSONValue.SyntaxError(problem: problem, offset: min(position, bytes.count))
     }
 
-    /// The error of a byte that is not allowed here, or of the end of the text.
+    /// The error for a byte that is not allowed here, or for the end of the text.
     var unexpected: JSONValue.SyntaxError { error(byte == nil ? .truncated : .unexpectedByte) }
 
     /// Reads the whole text and returns its value.

@@ -15,7 +15,7 @@ public import Synchronization
     @usableFromInline let handover = Atomic(false)
 
     /// Creates a lock that guards `value`.
-    @inlinable  // as above: a call would look up the metadata of `Mutex<Value>`
+    @inlinable  // a call would look up the metadata of `Mutex<Value>`
     public init(_ value: consuming sending Value) {
         mutex = Mutex(value)
     }

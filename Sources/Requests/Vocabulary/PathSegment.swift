@@ -4,7 +4,7 @@ struct PathSegment: Sendable {
     private var dots = 0
     private var isInterpolated = false
     private var isRaw = false
-    /// The number of segments between the directory of the literal and this segment, which raw text has added.
+    /// The number of segments that raw text has added between the literal's directory and this segment.
     private var depth = 0
 
     /// Creates the state of an empty segment.

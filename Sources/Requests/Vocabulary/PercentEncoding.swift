@@ -76,7 +76,7 @@ public struct PercentEncoding: Hashable, Sendable {
         }
     }
 
-    /// Returns the number of bytes of `source` when encoded, which is its own count only if nothing changes.
+    /// Returns the encoded length of `source` in bytes, which equals its own length only if nothing changes.
     ///
     /// - Parameters:
     ///   - source: The bytes.
@@ -94,7 +94,7 @@ public struct PercentEncoding: Hashable, Sendable {
         return count
     }
 
-    /// Returns the number of bytes of `text` when encoded.
+    /// Returns the encoded length of `text` in bytes.
     func encodedCount(of text: String, spacesAsPlus: Bool = false) -> Int {
         var text = text
         return text.withUTF8 { encodedCount(of: $0, spacesAsPlus: spacesAsPlus) }

@@ -225,7 +225,7 @@ extension Array: QueryValue where Element: QueryValue {
     /// The texts of the elements, separated by commas.
     public var queryText: String { map(\.queryText).joined(separator: ",") }
 
-    /// One item for each element, also those of nested arrays; none for an empty array.
+    /// One item for each element, nested arrays included; none for an empty array.
     ///
     /// For other ways to write arrays, use ``RequestParameters/Format/arrays``.
     public var queryContent: QueryItems.Content {

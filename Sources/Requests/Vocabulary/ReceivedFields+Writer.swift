@@ -10,7 +10,7 @@ extension ReceivedFields {
         package private(set) var count = 0
         /// The number of bytes of text.
         var text = 0
-        /// The distance from a position in the received bytes to that of the same byte in the text.
+        /// The distance from a byte's position in the received bytes to its position in the text.
         var distance: Int
     }
 }
@@ -153,7 +153,7 @@ extension ReceivedFields.Writer {
                 UnsafeRawPointer($0 + offset).loadUnaligned(as: Location.self)
             })
         else { return false }
-        // The text after the value, such as the line end, is that of no other field.
+        // The text after the value, such as the line end, belongs to no other field.
         text = Int(location.valueStart + location.valueCount)
         if location.valueCount > 0 {
             memory?.withUnsafeMutablePointerToElements { $0[text] = 0x20 }

@@ -132,14 +132,14 @@ extension Redaction {
             let last = text[value..<index].lastIndex { $0 > 0x20 } ?? value
             let word = text[value...last]
             if ["null", "true", "false"].contains(where: { word.elementsEqual($0.utf8) }) { continue }
-            // A secret item of a form inside the value is part of it.
+            // The value may contain a form with secret items, which are then covered by the value.
             others = others.drop { $0.range.lowerBound < index }
             values.append(SecretValue(range: value..<last + 1, isJSON: true))
         }
         return values + others
     }
 
-    /// Whether the content of a string of JSON is itself JSON with a secret member.
+    /// Whether the content of a JSON string is itself JSON with a secret member.
     private func hasSecretMember(inString string: ArraySlice<UInt8>) -> Bool {
         // Each level of strings has fewer bytes, and at most half of them are backslashes.
         guard string.contains(Escape.json.rawValue) else { return false }

@@ -42,7 +42,7 @@ public struct RequestPath: Sendable {
         self.problem = problem
     }
 
-    /// The empty path, which is that of the base URL.
+    /// The empty path, which requests the base URL itself.
     public static var empty: RequestPath { RequestPath(trusted: "") }
 
     /// Returns a path that is a URI reference, resolved against the base URL (RFC 3986 §4.1).
@@ -138,7 +138,7 @@ public struct RequestPath: Sendable {
         }
     }
 
-    /// Returns the error of a literal of `bytes`, or nil if it can be sent.
+    /// Returns the error of a literal with these bytes, or nil if it can be sent.
     static func problem(inLiteral bytes: UnsafeBufferPointer<UInt8>) -> RequestError.InvalidRequest? {
         switch bytes.first(where: { $0 < 0x20 || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == 0x7F }) {
         case nil: nil
@@ -192,7 +192,7 @@ extension RequestPath: ExpressibleByStringInterpolation {
             append(value: value.pathText)
         }
 
-        /// Appends a value of one or more segments, such as the key of an object or the path of a file in a repository.
+        /// Appends a value of one or more segments, such as an object's key or a file's path in a repository.
         ///
         /// Slashes in `text` separate segments. Every other byte is encoded except letters, digits and `- . _ ~`. If a
         /// segment is empty, `.` or `..`, preparing the request throws ``RequestError/InvalidRequest/emptySegment`` or

@@ -106,7 +106,7 @@ struct Lookahead {
     /// - Parameters:
     ///   - text: The text.
     ///   - position: The position of the backslash.
-    ///   - runEnd: The end of the run of backslashes at a position before, or at this one.
+    ///   - runEnd: The end of the run of backslashes that was examined last; updated if `position` is beyond it.
     /// - Returns: Whether it is kept.
     func keepsBackslash(_ text: UnsafeBufferPointer<UInt8>, at position: Int, _ runEnd: inout Int) -> Bool {
         if runEnd <= position {

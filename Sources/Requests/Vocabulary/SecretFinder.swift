@@ -104,7 +104,7 @@ private struct Pattern: Sendable {
         beginning = bytes.prefix(SecretFinder.shortestBeginning).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Appends to `found` the ranges of this secret in the original of `text`.
+    /// Appends to `found` the ranges of this secret in the text from which `text` was decoded.
     func find(in text: DecodedText, _ found: inout [Range<Int>]) {
         var matched = 0
         for (index, byte) in text.bytes.enumerated() {
@@ -205,7 +205,8 @@ private struct DecodedText {
                 if text[position] == mark {
                     guard !escape.isTruncated(text, at: position) else { break }
                     let unit = escape.unit(text, at: position)
-                    // A backslash that forms no escape is part of every form, so that the search is not needed.
+                    // A backslash that forms no escape is part of every form, so only other backslashes are searched
+                    // for.
                     let isKept = unit != nil && lookahead?.keepsBackslash(text, at: position, &runEnd) ?? false
                     if isKept { isChanged = true }
                     if !isKept, let unit {

@@ -1,8 +1,8 @@
 extension TargetURI {
     /// Returns the target of a reference that is resolved against this target (RFC 3986 §5.2).
     ///
-    /// A reference without a fragment inherits that of this target, as in redirects (RFC 9110 §10.2.2). A reference of
-    /// another scheme without an authority, such as `mailto:` or `javascript:`, results in a target with that scheme
+    /// A reference without a fragment inherits this target's fragment, as in redirects (RFC 9110 §10.2.2). A reference
+    /// of another scheme without an authority, such as `mailto:` or `javascript:`, results in a target with that scheme
     /// and an empty host.
     ///
     /// - Parameter reference: The URI reference.

@@ -283,7 +283,7 @@ extension TargetURI {
     /// The URI as Foundation's type, with its fragment and without userinfo.
     public var url: URL {
         guard let url = URL(string: absoluteString) else {
-            // Every part has passed a stricter grammar than that of `URL`; a test fuzzes this.
+            // Every part has passed a stricter grammar than `URL` requires; a test fuzzes this.
             preconditionFailure("Foundation rejected a valid URI; report this")
         }
         return url

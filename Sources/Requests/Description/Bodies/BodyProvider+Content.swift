@@ -20,11 +20,11 @@ extension BodyProvider {
 
     /// Returns a provider of the file at `url`, or of the `range` of its bytes.
     ///
-    /// The file is read while it is sent and never held in memory. The media type is that of the filename extension
+    /// The file is read while it is sent and never held in memory. The filename extension determines the media type
     /// unless `contentType` is given. A URL that is not a file URL fails with
     /// ``RequestError/Reason/bodyEncodingFailed``, with ``BodyProvider/BodyError/notAFileURL(scheme:)`` as the
-    /// underlying error. A file that cannot be read fails with ``RequestError/Reason/fileAccessFailed``. In both
-    /// cases nothing is sent.
+    /// underlying error. A file that cannot be read fails with ``RequestError/Reason/fileAccessFailed``. In both cases
+    /// nothing is sent.
     public static func file(
         at url: URL, range: Range<Int>? = nil, contentType: MediaType? = nil
     ) -> BodyProvider {
@@ -35,7 +35,7 @@ extension BodyProvider {
         }
     }
 
-    /// Returns a provider of the chunks of a sequence, which `make` creates for each transmission.
+    /// Returns a provider that sends the chunks of a sequence, which `make` creates for each transmission.
     ///
     /// With a `length`, the body must have exactly that many bytes, and Content-Length is sent. Without one, the body
     /// is sent chunked.

@@ -70,8 +70,8 @@ public struct ImageBytes: Hashable, Sendable {
 extension ResponseDecoder where Response == ImageBytes {
     /// A decoder that returns the body as the bytes of an image.
     ///
-    /// If the response has a content type, the standard validator requires one of ``ImageBytes/mediaTypes``. The format
-    /// is that of the first bytes, whatever the content type is. An empty body fails with
+    /// If the response has a content type, the standard validator requires one of ``ImageBytes/mediaTypes``. The first
+    /// bytes determine the format, whatever the content type is. An empty body fails with
     /// ``RequestError/Reason/unexpectedNoContent``, and bytes of an unknown format fail with
     /// ``RequestError/Reason/decodingFailed``.
     public static let image = ResponseDecoder(accepting: ImageBytes.mediaTypes) { _, data in

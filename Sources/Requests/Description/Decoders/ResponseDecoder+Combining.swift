@@ -56,8 +56,8 @@ extension ResponseDecoder {
     /// Returns a decoder that tries `decoders` in order and returns the value of the first that succeeds.
     ///
     /// The body is collected in memory. A decoder whose types do not include the content type of the response is
-    /// skipped if another decoder's types include it; a decoder without types reads any. If all fail, the error is that
-    /// of the last one. With an empty list, every response fails with ``RequestError/Reason/decodingFailed``.
+    /// skipped if another decoder's types include it; a decoder without types reads any. If all fail, the last one's
+    /// error is thrown. With an empty list, every response fails with ``RequestError/Reason/decodingFailed``.
     public static func firstOf(_ decoders: [ResponseDecoder]) -> ResponseDecoder {
         let types = decoders.contains { $0.acceptedTypes.isEmpty } ? [] : decoders.flatMap(\.acceptedTypes)
         let limit = decoders.map(\.delivery.limit).max() ?? ResponseBody.Delivery.defaultLimit

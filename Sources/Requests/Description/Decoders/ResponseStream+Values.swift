@@ -6,7 +6,7 @@ extension ResponseStream {
     public struct Values<Value>: AsyncSequence, Sendable {
         /// The error that ended the body early, or ``RequestError/Reason/decodingFailed`` with the number of the line.
         public typealias Failure = RequestError
-        /// The type of the value of one line.
+        /// The type that each line is decoded as.
         public typealias Element = Value
 
         private let lines: ResponseStream.Lines
@@ -62,7 +62,7 @@ extension ResponseStream {
 }
 
 extension ResponseDecoder {
-    /// Returns a decoder of the values of a body with one JSON text in each line (NDJSON, JSON Lines).
+    /// Returns a decoder of a body with one JSON text in each line (NDJSON, JSON Lines).
     ///
     /// The values are decoded as they arrive and no faster than you read them. A line of more than `limit` bytes fails
     /// with ``RequestError/Reason/tooLarge(limit:)``. `makeDecoder` is called for each line; without it, the decoder of

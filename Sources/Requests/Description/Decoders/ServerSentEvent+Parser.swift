@@ -91,7 +91,7 @@ extension ServerSentEvent {
         }
 
         private mutating func append(_ bytes: ArraySlice<UInt8>) throws(RequestError) {
-            // The sum cannot overflow, because each count is that of an array in memory.
+            // The sum cannot overflow, because each array fits in memory.
             isOverLimit = isOverLimit || line.count + bytes.count + data.count + type.count > limit
             guard !isOverLimit else {
                 throw RequestError(.tooLarge(limit: limit), detail: "an event is longer than \(ErrorText.bytes(limit))")

@@ -8,7 +8,7 @@ extension MultipartForm {
         /// Whether generating it again may give another boundary.
         let isGenerated: Bool
 
-        /// A boundary of the prefix of the form's style and 128 bits of the system's secure random number generator.
+        /// The prefix of the form's style, then 128 bits from the system's secure random number generator.
         public static let random = MultipartForm.Boundary { "" }
 
         /// Returns a boundary that `make` generates each time the request is prepared.

@@ -20,7 +20,7 @@ extension MultipartForm {
         let content: Content
         /// The name and the filename; nil when `fields` is the whole header.
         let disposition: (name: String, filename: String?)?
-        /// The content type; nil for that of the form's style.
+        /// The content type; nil to use the default of the form's style.
         let contentType: MediaType?
         private(set) var fields: Header
 
@@ -54,7 +54,7 @@ extension MultipartForm {
 }
 
 extension MultipartForm.Part {
-    /// Returns a part with `text` in UTF-8; without a `contentType` it has that of the form's style.
+    /// Returns a part with `text` in UTF-8; without a `contentType`, the form's style decides.
     public static func text(_ text: String, name: String, contentType: MediaType? = nil) -> MultipartForm.Part {
         MultipartForm.Part(
             .body(.bytes(Data(text.utf8))), disposition: (name, nil), contentType: contentType)
@@ -69,8 +69,8 @@ extension MultipartForm.Part {
 
     /// Returns a part with the file at `url`, or with the `range` of its bytes, read while it is sent.
     ///
-    /// Without a `filename` it has the last path component of the URL, and without a `contentType` that of the filename
-    /// extension. Preparing the request throws when `url` is not a file URL or the file cannot be read.
+    /// Without a `filename` it has the last path component of the URL, and without a `contentType`, the filename
+    /// extension decides. Preparing the request throws when `url` is not a file URL or the file cannot be read.
     public static func file(
         at url: URL, name: String, filename: String? = nil, contentType: MediaType? = nil, range: Range<Int>? = nil
     ) -> MultipartForm.Part {

@@ -1,11 +1,11 @@
 /// A set of parameters of a request, and their destination.
 ///
 /// A request can have several sets. When it is prepared, the sets of one destination are merged: a later value takes
-/// the place of an earlier value of the same name, and the format is that of the last set. A form, JSON and a property
+/// the place of an earlier value of the same name, and the last set determines the format. A form, JSON and a property
 /// list share the one body, and the kind that was added last is sent. A body that was set with ``Request/sending(_:)``
-/// is not replaced: parameters for a form, JSON or a property list are then omitted, and those of
-/// ``Destination/byMethod`` go to the query. A multipart form takes those of a form or a property list as fields after
-/// its own parts.
+/// is not replaced: parameters for a form, JSON or a property list are then omitted, and parameters for
+/// ``Destination/byMethod`` go to the query. A multipart form sends parameters for a form or a property list as fields
+/// after its own parts.
 public struct ParameterSet: Sendable {
     /// The part of a request that parameters are written to.
     public struct Destination: Sendable {

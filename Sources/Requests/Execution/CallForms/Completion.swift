@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A ``Completion`` of any type of value, as a ``RequestTask`` knows it.
+/// A ``Completion`` with any type of value, as a ``RequestTask`` uses it.
 protocol PendingCompletion: Sendable {
     /// Sends the completion to its queue, where `task` decides the result.
     func announce(for task: RequestTask)

@@ -28,7 +28,7 @@ package struct JobQueue {
             others.removeAll(keepingCapacity: true)
             taken = 0
         } else if taken >= 64 {
-            // Removed in groups, so that a long queue is not moved for each job.
+            // Removed in groups: each removal moves the whole remaining queue.
             others.removeFirst(taken)
             taken = 0
         }

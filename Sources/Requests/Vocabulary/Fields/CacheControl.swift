@@ -1,4 +1,4 @@
-/// The directives of the Cache-Control field of a request or a response (RFC 9111 §5.2).
+/// The directives of a Cache-Control field, in a request or a response (RFC 9111 §5.2).
 ///
 /// Unknown directives are kept; malformed elements are ignored. Names are compared without regard to ASCII case.
 public struct CacheControl: Hashable, Sendable {

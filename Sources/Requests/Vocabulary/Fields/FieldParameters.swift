@@ -1,4 +1,4 @@
-/// The ordered parameters of a part of a field value: `; rel="next"; title=x` (RFC 9110 §5.6.6).
+/// The ordered parameters in a field value: `; rel="next"; title=x` (RFC 9110 §5.6.6).
 ///
 /// Names are compared without regard to ASCII case, values octet by octet. Values have no quotation marks and escapes;
 /// both are added where needed when a field value is written.

@@ -110,7 +110,7 @@ package struct FieldValueReader {
         isAt("\"") ? quotedString() : token()
     }
 
-    /// The grammar of the parameters of a field.
+    /// The grammar of a field's parameters.
     package enum ParameterStyle {
         /// Values are tokens or quoted strings, and a comma is not a separator (RFC 9110 §5.6.6).
         case single
@@ -200,7 +200,7 @@ package enum FieldValueWriter {
     /// Returns `text` followed by parameters, each after a semicolon.
     ///
     /// - Parameters:
-    ///   - parameters: The parameters. Values are quoted, except those of names that end in `*` (RFC 8187).
+    ///   - parameters: The parameters. Values are quoted unless the name ends in `*` (RFC 8187).
     ///   - text: The text before the parameters.
     /// - Returns: The field value.
     static func parameters(_ parameters: FieldParameters, after text: String) -> String {

@@ -10,7 +10,7 @@ extension HTTPDate {
     /// - Parameters:
     ///   - text: The date as a field value.
     ///   - now: The current time, which determines the century of two-digit years.
-    ///   - checkingWeekday: Whether the result is nil if the day of the week is not that of the date. The default is
+    ///   - checkingWeekday: Whether the result is nil if the day of the week does not match the date. The default is
     ///     false, because recipients ignore the day of the week.
     public init?(_ text: some StringProtocol, now: Date = Date(), checkingWeekday: Bool = false) {
         var reader = FieldValueReader(text)

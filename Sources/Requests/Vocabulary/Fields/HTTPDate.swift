@@ -97,7 +97,7 @@ package struct CivilDate {
         return lengths.indices.contains(month - 1) && (1...lengths[month - 1]).contains(day)
     }
 
-    /// Returns the day of the week of a day counted from 1970-01-01, where 0 is Sunday.
+    /// Returns the weekday of a day counted from 1970-01-01; 0 is Sunday.
     static func weekday(ofDay days: Int) -> Int {
         // 1970-01-01 was a Thursday.
         let day = (days + 4) % 7

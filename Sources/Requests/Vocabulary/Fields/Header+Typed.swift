@@ -50,12 +50,12 @@ extension Header {
         first(.contentDisposition).flatMap(ContentDisposition.init(fieldValue:))
     }
 
-    /// The challenges of a response with status 401: those of all WWW-Authenticate fields, in order.
+    /// The challenges in all WWW-Authenticate fields of a response with status 401, in order.
     public var challenges: [AuthenticationChallenge] {
         values(of: .wwwAuthenticate).flatMap(AuthenticationChallenge.challenges)
     }
 
-    /// The challenges of a response with status 407: those of all Proxy-Authenticate fields, in order.
+    /// The challenges in all Proxy-Authenticate fields of a response with status 407, in order.
     public var proxyChallenges: [AuthenticationChallenge] {
         values(of: .proxyAuthenticate).flatMap(AuthenticationChallenge.challenges)
     }

@@ -20,7 +20,7 @@ public struct UserAgent: Hashable, Sendable {
     /// The scale of the screen, or nil to omit it.
     public var scale: Double?
 
-    /// Creates a description; the name is that of the process and the system is the current one by default.
+    /// Creates a description; by default it has the name of the process and the current system.
     public init(
         name: String = ProcessInfo.processInfo.processName, version: String = "unknown", build: String? = nil,
         device: String = "", system: String = Self.currentSystem, systemVersion: String = Self.currentSystemVersion,

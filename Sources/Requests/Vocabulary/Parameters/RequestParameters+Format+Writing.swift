@@ -75,7 +75,7 @@ private struct ParameterExpansion {
     let format: RequestParameters.Format
     var scalars: [(name: String, value: RequestParameters.Value)] = []
     private var depth = 0
-    /// The number of bytes of the names of the scalars.
+    /// The total length of the scalars' names, in bytes.
     private var length = 0
     private static let maximumLength = 256 << 20
 

@@ -6,7 +6,7 @@ extension RequestParameters {
     /// format.arrays = .indexed
     /// ```
     public struct Format: Sendable {
-        /// The names of the elements of an array.
+        /// The ways to name the elements of an array.
         @nonexhaustive
         public enum ArrayStyle: Hashable, Sendable {
             /// The name, repeated for each element: `k=a&k=b`.
@@ -74,7 +74,7 @@ extension RequestParameters {
             case sorted
         }
 
-        /// The names of the elements of an array; the name repeated by default.
+        /// The way to name the elements of an array; the name is repeated by default.
         public var arrays = ArrayStyle.repeated
         /// The text of a boolean, `true` or `false` by default.
         public var booleans = BooleanStyle.words
@@ -84,7 +84,7 @@ extension RequestParameters {
         public var dates = DateStyle.iso8601
         /// The encoding of a space, `%20` by default.
         public var spaces = SpaceStyle.escaped
-        /// The order of names, by default that of the parameters.
+        /// The order of names, by default as the parameters were added.
         public var order = NameOrder.given
         /// The percent-encoding of names and values, ``PercentEncoding/strict`` by default.
         public var escaping = PercentEncoding.strict
@@ -119,7 +119,7 @@ extension RequestParameters {
             return format
         }
 
-        /// The format of Alamofire 5, which is that of AFNetworking.
+        /// The format of Alamofire 5, which is the same as AFNetworking's.
         public static var alamofire: RequestParameters.Format { afnetworking }
 
         /// The standard format with the unreserved characters of RFC 3986 §2.3 unchanged.

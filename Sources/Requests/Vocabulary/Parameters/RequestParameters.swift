@@ -58,7 +58,7 @@ public struct RequestParameters: Hashable, Sendable {
         self = RequestParameters((kept + Array(other)).map { ($0.name, $0.value) })
     }
 
-    /// Returns the parameters sorted by the UTF-8 bytes of their names; those of one name keep their order.
+    /// Returns the parameters sorted by the UTF-8 bytes of their names; parameters with one name keep their order.
     func sorted() -> RequestParameters {
         RequestParameters(
             enumerated().sorted {

@@ -84,7 +84,7 @@ extension TLSConfiguration {
         /// The names and addresses of hosts that it is valid for, at most 20.
         public var names: [String]
 
-        /// The number of its alternative names, which may be greater than that of ``names``.
+        /// The number of its alternative names, which may be greater than the number in ``names``.
         public var nameCount: Int
 
         /// The first day on which it is valid, as `2026-01-02` in UTC.

@@ -58,7 +58,7 @@ extension TLSConfiguration {
         ///     any zone. Any other text, such as a wildcard or a URL, is an error before anything is sent, and so is a
         ///     host that does not include the `serverName` of the configuration, if that is set.
         ///   - includesSubdomains: Whether the pin also applies to subdomains. An IP address has none.
-        ///   - publicKeys: Fingerprints of public keys of the server or of an issuer in its verified chain.
+        ///   - publicKeys: Fingerprints of public keys, of the server or of an issuer in its verified chain.
         ///   - certificates: Fingerprints of certificates of that chain. A pin without any fingerprint is an error
         ///     before anything is sent.
         /// - Returns: The pin.

@@ -1,7 +1,8 @@
 extension TLSConfiguration {
     /// The certificate authorities that may issue certificates of servers.
     ///
-    /// A certificate that is trusted here ends a chain, whether it is a root, an intermediate, or that of one server.
+    /// A certificate that is trusted here ends a chain, whether it is a root, an intermediate, or the certificate of
+    /// one server.
     public struct Trust: Sendable {
         /// The source of trusted certificates.
         package enum Source: Sendable {
@@ -24,8 +25,8 @@ extension TLSConfiguration.Trust {
 
     /// The certificate authorities of the system.
     ///
-    /// - Parameter readsEnvironment: Whether the variables SSL_CERT_FILE and SSL_CERT_DIR replace those of the system.
-    ///   It is an error if the file, or all folders that they name, cannot be read.
+    /// - Parameter readsEnvironment: Whether the variables SSL_CERT_FILE and SSL_CERT_DIR replace the system's
+    ///   certificate authorities. It is an error if the file, or all folders that they name, cannot be read.
     /// - Returns: The trust in these certificate authorities.
     public static func system(readsEnvironment: Bool) -> Self {
         Self(sources: [.system(readsEnvironment: readsEnvironment)], isVerifying: true)
