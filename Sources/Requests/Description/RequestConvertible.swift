@@ -91,7 +91,7 @@ public enum DefaultValue {
     public static var header: Header { .empty }
     /// The default query, which is empty.
     public static var queryItems: QueryItems { .empty }
-    /// The default cache policy, which is that of the protocol.
+    /// The default cache policy, which follows the protocol's rules.
     public static var cachePolicy: PreparedRequest.CachePolicy { .useProtocolCachePolicy }
     /// The default limit for the first byte and between bytes: 60 s.
     public static var timeoutInterval: Double { 60 }
@@ -112,7 +112,7 @@ extension RequestConvertible {
     public var queryItems: QueryItems { DefaultValue.queryItems }
     /// The default parameters, which are none.
     public var parameterSets: [ParameterSet] { [] }
-    /// The default cache policy, which is that of the protocol.
+    /// The default cache policy, which follows the protocol's rules.
     public var cachePolicy: PreparedRequest.CachePolicy { DefaultValue.cachePolicy }
     /// The default limit for the first byte and between bytes: 60 s.
     public var timeoutInterval: Double { DefaultValue.timeoutInterval }
