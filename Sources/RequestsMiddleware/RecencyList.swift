@@ -1,4 +1,4 @@
-/// Slots of an array in the order of their last use, in which moving one allocates nothing.
+/// The slots of an array in the order of their last use; moving one allocates nothing.
 struct RecencyList: Sendable {
     private var links: [(newer: Int, older: Int)] = []
     /// The most and the least recently used slots; -1 for none.

@@ -31,7 +31,7 @@ enum WaitingCall<Value: Sendable>: Sendable {
         return await withTaskGroup(of: Event.self) { group in
             group.addTask { .result(await wait(begin, cancel)) }
             group.addTask {
-                // A timer of the pool does not run while all threads of the pool are blocked.
+                // A timer of the pool does not run while all of the pool's threads are blocked.
                 .timer(isOver: (try? await CallingThread.sleep(until: deadline)) != nil)
             }
             var isOver = false

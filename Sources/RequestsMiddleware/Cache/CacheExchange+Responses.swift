@@ -23,7 +23,7 @@ extension CacheExchange {
                     Field(name: .contentRange, value: ContentRange(bytes: range, length: body.count).fieldValue))
                 header.set(Field(name: .contentLength, value: "\(range.count)"))
                 let start = body.startIndex
-                // A copy, whose indices begin at 0 as those of a received body.
+                // A copy, because the indices of a received body begin at 0.
                 body = Data(body[start + range.lowerBound...start + range.upperBound])
             }
         } else if hasRange {

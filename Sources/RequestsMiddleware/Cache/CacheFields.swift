@@ -1,4 +1,4 @@
-/// The kinds of fields of a request that matter to a cache, found in one pass over the header.
+/// The kinds of request fields that matter to a cache, found in one pass over the header.
 struct CacheFields: OptionSet, Sendable {
     let rawValue: UInt8
 

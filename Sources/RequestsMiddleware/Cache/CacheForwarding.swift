@@ -82,7 +82,7 @@ extension CacheExchange {
 extension CacheExchange {
     /// The data that a cache records for a request that it forwards.
     struct ForwardedExchange: Sendable {
-        /// The times of the request and of the response, in seconds since 1970.
+        /// When the request was sent and the response received, in seconds since 1970.
         let requestTime: Double
         let responseTime: Double
         /// The number of invalidations before the request was sent.

@@ -65,10 +65,10 @@ final class CacheInvalidations: Sendable {
 // MARK: Lists of variants
 
 extension CacheInvalidations {
-    /// Returns the number of a list of variants for a URI, before the store is read.
+    /// Returns the number for a new list of variants for a URI, before the store is read.
     ///
     /// Responses that are stored at the same time have the same number, unless the URI was invalidated in between.
-    /// With different numbers, the list of one would make the response of the other unreachable.
+    /// With different numbers, one response's list would make the other response unreachable.
     func beginList(for key: Caching.Key) -> UInt64 {
         state.withLock { state in
             state.lists[key, default: NewList()].count += 1
@@ -76,7 +76,7 @@ extension CacheInvalidations {
         }
     }
 
-    /// Ends the storing of a response that has the number of ``beginList(for:)``.
+    /// Ends the storing of a response whose number ``beginList(for:)`` returned.
     func endList(for key: Caching.Key) {
         state.withLock { state in
             state.lists[key]?.count -= 1

@@ -12,7 +12,7 @@ struct CachedBody: PulledSource, ~Copyable {
     mutating func next() async throws(RequestError) -> Data? {
         if Task.isCancelled { throw RequestError(.cancelled) }
         guard !remaining.isEmpty else { return nil }
-        // A copy, whose indices begin at 0 as those of a received chunk.
+        // A copy, because the indices of a received chunk begin at 0.
         let chunk = Data(remaining.prefix(Self.chunkSize))
         remaining = remaining.dropFirst(Self.chunkSize)
         return chunk

@@ -32,7 +32,7 @@ extension Caching {
         let invalidations = CacheInvalidations()
 
         private struct State: Sendable {
-            /// The size of all files when they were listed last, plus that of the files written since.
+            /// The size of all files when they were listed last, plus what has been written since.
             var size = 0
             /// The bytes written since the files were listed.
             var written = 0
@@ -43,7 +43,7 @@ extension Caching {
             var unremovable: Set<String> = []
             /// Whether there are too many of them to record, so that no file is used.
             var hasTooManyUnremovable = false
-            /// The number of requested removals of all entries; an entry without a known file needs one.
+            /// The number of requests to remove all entries; an entry without a known file needs one.
             var requestedRemovals = 0
             /// The number of completed removals; while it is smaller, no entry is used.
             var doneRemovals = 0
@@ -322,7 +322,7 @@ extension Caching.DiskStore {
         var size = entries.reduce(0) { $0 + $1.size }
         if size > limit {
             entries.sort { $0.modified > $1.modified }
-            // A little more than necessary, so that the files are not listed for each new one.
+            // A little more than necessary: otherwise, each new file would list all files again.
             while size > limit / 10 * 9, let file = entries.popLast() {
                 PrivateFolder.remove(path(file.name))
                 size -= file.size

@@ -121,7 +121,7 @@ extension Field.Name {
 
 extension PreparedRequest {
     /// Whether the request has credentials that this cache can see: secret fields or userinfo; or does without cookies,
-    /// so that its response is not that of the user.
+    /// so that its response is not meant for the user.
     var hasCredentials: Bool {
         if hasUserinfo || declinesCookies { return true }
         guard hasFields else { return false }
@@ -129,7 +129,7 @@ extension PreparedRequest {
         return header.contains { $0.name.isCredential || !own.isEmpty && own.contains($0.name) }
     }
 
-    /// The credentials of the request as lines of a key; empty without any.
+    /// The request's credentials as lines of a key; empty without any.
     fileprivate var credentialText: String {
         guard hasCredentials else { return "" }
         var text = "\n"

@@ -13,7 +13,7 @@
 /// The middleware handles GET and HEAD requests without a body whose response is collected or streamed; others are
 /// forwarded. A streamed body is stored only if it has been read to its end. Responses with status 206 are not stored;
 /// a single byte range is served from a complete fresh response. Requests with their own cookie store are forwarded,
-/// because their responses may be those of another user, and requests without cookies share no responses with others.
+/// because their responses may be meant for another user, and requests without cookies share no responses with others.
 ///
 /// Add it after the middleware that retries and the one that adds credentials, so that it receives a request first, and
 /// after middleware that manages cookies. The metrics of a response have its
@@ -115,7 +115,7 @@ public struct Caching: Middleware {
         let partition = settings.partition.prefix(request)
         let exchange = CacheExchange(request, settings, in: partition ?? "", from: next.caller(of: request))
         guard request.method == .get || request.method == .head else { return try await exchange.forwardUnsafe(next) }
-        // The cookies of another store can be those of another user, and the cache does not see them.
+        // Another store can have another user's cookies, and the cache does not see them.
         guard partition != nil, !request.hasOwnCookies, exchange.isCacheable else {
             return try await exchange.bypass(next)
         }
@@ -124,10 +124,10 @@ public struct Caching: Middleware {
 
     package var activeRevalidations: Int { settings.validations.used }
 
-    /// Removes all responses from the store, also those of other caches in it.
+    /// Removes all responses from the store, including what other caches have stored there.
     ///
-    /// Responses to requests that this cache has already sent are not stored either, nor are those of other caches with
-    /// the same ``MemoryStore`` or ``DiskStore``.
+    /// Responses to requests that have already been sent are not stored either, whether by this cache or by another one
+    /// with the same ``MemoryStore`` or ``DiskStore``.
     public func removeAll() async {
         settings.invalidations.invalidateAll()
         await settings.store.removeAll()

@@ -138,7 +138,7 @@ private struct StorageDirectives: OptionSet {
 }
 
 extension Caching {
-    /// The limit of one request for the storage of a response without caching directives.
+    /// One request's limit for storing a response that has no caching directives.
     enum StorageLimit: RequestAttributes.Key {
         typealias Value = Storage
     }

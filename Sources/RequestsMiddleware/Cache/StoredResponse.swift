@@ -116,7 +116,7 @@ extension Header {
 
 /// The fields of requests by which the stored responses for one URI are selected (RFC 9111 §4.1).
 struct VariantList: Hashable, Sendable {
-    /// A number that is part of the keys of all variants, so that they cannot be found after the list was removed.
+    /// A number in the keys of all variants, which can no longer be found once the list is removed.
     let generation: UInt64
 
     /// Lists of folded field names from Vary, the newest first.

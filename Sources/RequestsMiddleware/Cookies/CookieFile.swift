@@ -43,7 +43,7 @@ struct CookieFile: Sendable {
 }
 
 extension CookieJar.StoredCookie {
-    /// Creates the cookie of an entry; nil if the entry is not that of a jar.
+    /// Creates the cookie of an entry; nil if no jar could have written the entry.
     fileprivate init?(_ entry: CookieFile.Entry) {
         let dates = [entry.expires, entry.created, entry.lastUsed]
         guard dates.allSatisfy({ $0.isFinite }), entry.sameSite.map({ CookieJar.SameSite(rawValue: $0) != nil }) ?? true

@@ -17,7 +17,7 @@ public protocol CookieStoring: Sendable {
     func store(_ response: ResponseHead)
 }
 
-/// Middleware that sends stored cookies, and stores those of responses.
+/// Middleware that sends stored cookies, and stores the cookies that responses set.
 ///
 /// It handles each request of a call for the target of that request: a cookie that a redirect sets is stored, and sent
 /// to the next target if it belongs there. A cookie is a secret of its host, so this also applies after the call has
@@ -30,14 +30,14 @@ public struct CookieHandling: Middleware {
     private let provider: (any CookieProviding)?
     private let store: (any CookieStoring)?
 
-    /// Creates middleware that sends the cookies of `provider` and stores those of responses in `store`; nil for
+    /// Creates middleware that sends the cookies of `provider` and stores the cookies of responses in `store`; nil for
     /// neither.
     public init(from provider: (any CookieProviding)?, storingIn store: (any CookieStoring)?) {
         self.provider = provider
         self.store = store
     }
 
-    /// Performs `request` with its cookies, and stores those of the response.
+    /// Performs `request` with its cookies, and stores the cookies of the response.
     ///
     /// - Throws: The `RequestError` of `next`; the cookies of a response that it has are stored too.
     public func intercept(
@@ -81,9 +81,9 @@ extension CookieHandling: CustomReflectable {
 }
 
 extension CookieHandling {
-    /// The bytes of the name of the field, with the colon and the space.
+    /// The length of the field's name with the colon and the space, in bytes.
     static let fieldOverhead = "Cookie: ".utf8.count
-    /// The largest number of bytes of a field that servers accept everywhere, that of curl.
+    /// The largest field that all servers accept, in bytes; curl has the same limit.
     static let fieldLimit = 8_190
 }
 
@@ -101,7 +101,7 @@ extension PreparedRequest {
             text += cookie.pair
         }
         guard !text.isEmpty else { return }
-        // The cookies were selected for this target, not for that of the call.
+        // The cookies were selected for this target, not for the call's first one.
         if hasLeftOrigin { permitSecrets(.cookie) }
         header.set(Field(name: .cookie, value: text))
     }
@@ -173,7 +173,7 @@ extension Client {
 }
 
 extension Request {
-    /// Returns this request with cookies of `store` in place of those of the executor.
+    /// Returns this request with cookies of `store` in place of the executor's.
     ///
     /// On an executor without `keepingCookies(in:)`, they are handled outside all middleware of the executor. A cache
     /// is not used.

@@ -51,7 +51,7 @@ extension CookieJar {
         ///   - isHTTPOnly: Whether the cookie is hidden from scripts.
         ///   - sameSite: The attribute SameSite.
         ///   - expires: The date of expiry; nil for a session cookie.
-        ///   - created: The date of creation, which determines the order of cookies with paths of the same length.
+        ///   - created: The date of creation, which determines the order of cookies whose paths have the same length.
         public init?(
             name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",
             isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite? = nil, expires: Date? = nil,
@@ -118,7 +118,7 @@ extension CookieJar.StoredCookie {
         name: "", value: "", domain: "", isHostOnly: true, path: "", isSecure: false, isHTTPOnly: false, sameSite: nil,
         expires: nil, created: .distantPast, lastUsed: .distantPast)
 
-    /// The largest number of bytes of a domain, that of a name of DNS with its dots.
+    /// The maximum length of a domain in bytes, as for a DNS name with its dots.
     static let domainLimit = 255
 
     /// Returns whether a name, value or path has no semicolon, no control character, and no white space at its ends.

@@ -1,4 +1,4 @@
-/// The cookies that servers have set, and the rules that select those of a request (RFC 6265bis).
+/// The cookies that servers have set, and the rules that select the cookies of a request (RFC 6265bis).
 ///
 /// A jar is a value: it has no clock, no lock and no file. ``CookieStore`` is a jar that requests share.
 ///
@@ -39,13 +39,13 @@ public struct CookieJar: Sendable {
     ///
     /// Values below 0 count as 0.
     public struct Limits: Hashable, Sendable {
-        /// The largest number of bytes of the name and the value of a cookie; a larger one is ignored.
+        /// The maximum length of a cookie's name and value together, in bytes; a larger cookie is ignored.
         public var cookieSize: Int
         /// The largest number of cookies.
         ///
         /// Beyond it, expired cookies are removed, then the least recently used ones.
         public var count: Int
-        /// The largest number of cookies of one domain.
+        /// The largest number of cookies for one domain.
         ///
         /// Beyond it, expired cookies are removed, then the least recently used ones, those without Secure first.
         public var countPerDomain: Int
@@ -53,13 +53,13 @@ public struct CookieJar: Sendable {
         public var countPerResponse: Int
         /// The largest number of cookies in one request; further ones are left out.
         public var countPerRequest: Int
-        /// The largest number of bytes of the Cookie field with its name; the first cookie that exceeds it, and all
+        /// The maximum length of the Cookie field with its name, in bytes; the first cookie that exceeds it, and all
         /// after it, are left out.
         public var fieldSize: Int
         /// The longest lifetime of a cookie (RFC 6265bis §5.5).
         public var lifetime: Duration
 
-        /// Creates bounds; by default those of RFC 6265bis §6.1 and of curl.
+        /// Creates bounds; the defaults are from RFC 6265bis §6.1 and curl.
         public init(
             cookieSize: Int = 4_096, count: Int = 3_000, countPerDomain: Int = 50, countPerResponse: Int = 50,
             countPerRequest: Int = 150, fieldSize: Int = 8_190, lifetime: Duration = .seconds(400 * 86_400)
@@ -133,7 +133,7 @@ extension CookieJar {
         return true
     }
 
-    /// Returns the cookie that a response sets; nil if its domain is not that of the target.
+    /// Returns the cookie that a response sets; nil if the target may not set cookies for its domain.
     private func cookie(of setCookie: SetCookie, from target: TargetURI, at now: Date) -> StoredCookie? {
         let host = target.host
         guard !host.isEmpty, host.utf8.count <= StoredCookie.domainLimit else { return nil }
@@ -156,7 +156,7 @@ extension CookieJar {
             created: now, lastUsed: now)
     }
 
-    /// Returns the default path, or the root if the path of the target is longer than that of a cookie may be.
+    /// Returns the default path, or the root if the default path is longer than a cookie's path may be.
     private func defaultPath(of target: TargetURI) -> String {
         let path = CookieScope.defaultPath(of: target.path)
         return path.utf8.count <= SetCookie.attributeLimit ? path : "/"
@@ -317,7 +317,7 @@ extension CookieJar {
 
         init(limit: Int) { self.limit = limit }
 
-        /// The record of a jar all of whose cookies count as changed.
+        /// A record in which all cookies of the jar count as changed.
         static var all: Changes {
             var changes = Changes(limit: 0)
             changes.hasAll = true

@@ -160,7 +160,7 @@ extension CookieStore {
         }
     }
 
-    /// Writes the changes to the file, and adds those of other processes to the jar; does nothing for a store in
+    /// Writes the changes to the file, and adds changes by other processes to the jar; does nothing for a store in
     /// memory.
     ///
     /// - Throws: ``Failure`` with the path and the reason; also if another process has had the lock for 10 s, or if the

@@ -6,7 +6,7 @@ struct CookieTable: Sendable {
 
     private struct Slot {
         var cookie: Cookie
-        /// The number of the cookie in the order of creation, for cookies of the same date.
+        /// The cookie's number in the order of creation, which orders cookies with the same date.
         var number: UInt64
         /// The number of the last use.
         var use: UInt64
@@ -107,7 +107,7 @@ extension CookieTable {
 // MARK: Matching and eviction
 
 extension CookieTable {
-    /// Returns the slots of the cookies of a request, in the order in which they are sent: longer paths first, then
+    /// Returns the slots of a request's cookies in the order in which they are sent: longer paths first, then
     /// older cookies (RFC 6265bis §5.8.3).
     func matching(host: String, path: String, isSecure: Bool, at now: Date) -> [Int] {
         typealias Rank = (slot: Int, length: Int, created: Date, number: UInt64)

@@ -22,14 +22,14 @@ struct SetCookie {
     private(set) var isHTTPOnly = false
     private(set) var sameSite: CookieJar.SameSite?
 
-    /// The largest number of octets of the value of an attribute; a longer one is ignored.
+    /// The maximum length of an attribute's value in octets; a longer one is ignored.
     static let attributeLimit = 1_024
 
     /// Reads a field value; nil if it must be ignored as a whole.
     ///
     /// - Parameters:
     ///   - bytes: The value of one Set-Cookie field.
-    ///   - limit: The largest number of octets of the name and the value together.
+    ///   - limit: The maximum length of the name and the value together, in octets.
     init?(_ bytes: [UInt8], limit: Int) {
         guard !bytes.contains(where: Self.isControl) else { return nil }
         let parts = bytes.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)

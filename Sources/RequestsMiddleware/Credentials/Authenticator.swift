@@ -12,7 +12,7 @@ public protocol Authenticator: AnyObject, Sendable {
     /// The type of a value that identifies the credentials of one request, such as the generation of a token.
     associatedtype Token: Sendable = Void
 
-    /// Returns whether `request` already has credentials, so that it is sent unchanged and its response is not handled.
+    /// Returns whether `request` already has credentials: it is then sent unchanged, and its response is not handled.
     ///
     /// It is called first. The default implementation returns whether the request has an Authorization field.
     func hasCredentials(_ request: PreparedRequest) -> Bool

@@ -15,7 +15,7 @@ final class CredentialScope: Sendable {
         position(of: request) == .inside
     }
 
-    /// Returns the position of the target of `request`; outside once the call has left its origin.
+    /// Returns where the target of `request` is; outside once the call has left its origin.
     func position(of request: PreparedRequest) -> RequestEnvironment.Position {
         request.hasLeftOrigin ? .outside : environment.position(of: request.target)
     }

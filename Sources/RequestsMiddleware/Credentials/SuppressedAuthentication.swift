@@ -18,8 +18,8 @@ enum SuppressedAuthentication {
 extension Authenticator {
     /// Runs `operation`, whose requests do not receive the credentials of this authenticator.
     ///
-    /// It applies to the requests of `operation`, also after it has suspended, and to those of tasks that it creates,
-    /// except for detached ones. A response with status 401 is then not handled.
+    /// It applies to all requests of `operation`, also after it has suspended, and to the requests of tasks that it
+    /// creates, except for detached ones. A response with status 401 is then not handled.
     ///
     /// - Throws: The error of `operation`.
     /// - Returns: The result of `operation`.

@@ -21,7 +21,7 @@ public struct ContentCodingError: Error, Hashable, Sendable {
     /// The problem that was found.
     public let problem: Problem
 
-    /// The number of bytes of the encoded data that had been read when the problem was found.
+    /// The number of encoded bytes that had been read when the problem was found.
     public let offset: Int
 
     package init(coding: String, problem: Problem, offset: Int) {

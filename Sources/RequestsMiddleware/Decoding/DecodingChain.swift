@@ -28,7 +28,7 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
     private static var pieceSize: Int { 64 << 10 }
     /// The number of bytes read and written after which other tasks should run.
     private static var workBudget: Int { 1 << 20 }
-    /// The minimum cost of one call of a decoder, because many short members are work as well.
+    /// The minimum cost of calling a decoder, because many short members are work as well.
     private static var callCost: Int { 64 }
 
     private var stages: [DecodingStage]

@@ -2,7 +2,7 @@
 ///
 /// It is stored next to the bytes, from one run of a program to the next.
 package struct ResumePoint: Codable, Sendable {
-    /// The version of the format of the file; a point of another version is not used, so the download starts over.
+    /// The version of the file's format; a point of another version is not used, so the download starts over.
     package private(set) var version = Self.currentVersion
     package static let currentVersion = 1
     /// The request's target with its secrets redacted.

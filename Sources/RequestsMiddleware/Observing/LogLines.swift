@@ -80,7 +80,7 @@ struct LogLines {
             lines.append("\(report.isAbandoned ? "abandoned" : "end of") \(summary)\(sizes)")
         }
         if let error = report.error {
-            // Its text can have several lines, such as those of a mock's report.
+            // Its text can have several lines, such as a mock's report.
             let text = redaction.text("\(error)").splitBytes(at: "\n").map { shown(String($0)) }
             lines += text.prefix(50).enumerated().map { "\(isTrace ? "* " : "")\($0 == 0 ? "failed: " : "  ")\($1)" }
             if !isTrace, !lines.isEmpty { lines[0] += sizes }

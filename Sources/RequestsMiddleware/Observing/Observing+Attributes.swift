@@ -79,7 +79,7 @@ extension Observing {
         /// The methods that `http.request.method` names; any other method is `_OTHER`, so that a caller that invents
         /// methods does not create unlimited time series.
         ///
-        /// The default contains those of RFC 9110 and PATCH.
+        /// The default contains the methods of RFC 9110 and PATCH.
         public var knownMethods: Set<HTTPMethod> = [
             .connect, .delete, .get, .head, .options, .patch, .post, .put, .trace,
         ]

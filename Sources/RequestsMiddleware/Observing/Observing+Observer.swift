@@ -47,7 +47,7 @@ extension Observing {
         /// The position of the middleware in the chain.
         public let seat: Seat
 
-        /// The number of requests of the call before this one: redirects, and the attempts of the same request.
+        /// The number of requests that the call sent before this one: redirects, and attempts of the same request.
         ///
         /// Attempts are counted only if there is also middleware for ``Seat/calls``, and while an observer may watch
         /// them; the attempts before a redirect are not.
@@ -72,7 +72,7 @@ extension Observing {
         /// - Parameters:
         ///   - request: The request.
         ///   - seat: The position of the middleware.
-        ///   - resendCount: The number of requests of the call before this one; nil for the number of redirects and of
+        ///   - resendCount: The number of requests that the call sent before this one; nil to count the redirects and
         ///     the attempts that have been observed.
         public init(of request: PreparedRequest, at seat: Seat, resendCount: Int? = nil) {
             let attempts = seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0

@@ -3,7 +3,7 @@ import Requests
 extension Observing {
     /// The facts about a request that has ended.
     ///
-    /// The end of a request with a streamed body is that of the body: read to its end, failed, or released before.
+    /// A request with a streamed body ends when the body is read to its end, fails, or is released before.
     public struct Report: Sendable {
         /// The result of a request.
         @nonexhaustive
@@ -28,7 +28,7 @@ extension Observing {
         /// The position of the middleware in the chain.
         public var seat: Seat
 
-        /// The number of requests of the call before this one; see ``Observation/resendCount``.
+        /// The number of requests that the call sent before this one; see ``Observation/resendCount``.
         public var resendCount: Int
 
         /// The date at which the request began.
@@ -48,7 +48,7 @@ extension Observing {
 
         /// The measurements of the exchange; nil if no response was received.
         ///
-        /// Those of a streamed body that did not reach its end lack
+        /// If a streamed body did not reach its end, they lack
         /// ``/Requests/RawResponse/Metrics-swift.struct/timeToEnd``.
         public var metrics: RawResponse.Metrics?
 

@@ -19,7 +19,7 @@ import Requests
 /// response is validated and decoded, so errors of validation do not reach them; a response function that throws
 /// creates an error. `Request.intercepted(by:)` adds interceptors to one request.
 ///
-/// An error function receives the errors of the exchange, and those of interceptors before it. It throws an error, the
+/// An error function receives the errors of the exchange and of the interceptors before it. It throws an error, the
 /// same or another, or returns a response. A response function after it receives that response.
 ///
 /// Interceptors run for each request of a call, including those that follow redirects. They keep no state of requests:

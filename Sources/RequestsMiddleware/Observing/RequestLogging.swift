@@ -77,7 +77,7 @@ public struct RequestLogging: Observing.Observer {
         /// The lines, without line ends.
         public var lines: [String]
 
-        /// The status of the response, in the entries of its head and of its end; nil before, and without a response.
+        /// The status of the response, in the entries for its head and its end; nil before, and without a response.
         public var status: HTTPStatus?
 
         /// The report, in the entry that ends a request; nil before.
@@ -143,9 +143,9 @@ public struct RequestLogging: Observing.Observer {
 
     /// Returns an observer that writes messages line by line, in the format of `curl --verbose`, without secrets.
     ///
-    /// Lines of the request begin with `>`, those of the response with `<`, those of bodies with `}` and `{`, and notes
-    /// about the connection and the times with `*`. It is meant for the seat `.attempts`, nearest to the executor,
-    /// where it sees all fields except those that the executor adds.
+    /// Lines of the request begin with `>`, of the response with `<`, of bodies with `}` and `{`; notes about the
+    /// connection and the times begin with `*`. It is meant for the seat `.attempts`, nearest to the executor, where it
+    /// sees all fields except those that the executor adds.
     ///
     /// - Parameters:
     ///   - bodies: Whether the bodies are written.

@@ -59,7 +59,7 @@ public struct RequestMetrics: Observing.Observer {
         }
     }
 
-    /// Returns the present numbers of connections of `executor` as measurements of `http.client.open_connections`.
+    /// Returns how many connections `executor` has open, as measurements of `http.client.open_connections`.
     ///
     /// Call it when your metrics are collected; this metric is not recorded at requests.
     ///

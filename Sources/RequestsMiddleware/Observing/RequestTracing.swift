@@ -41,10 +41,10 @@ public struct RequestTracing: Observing.Observer {
         /// The identity of the parent; nil for the first span of a trace.
         public let parent: TraceContext?
 
-        /// The attributes; at the end with those of the response.
+        /// The attributes; when the span ends, they include the response's attributes.
         public var attributes: [Observing.Attribute]
 
-        /// The fields to send in place of traceparent and tracestate; nil for those of ``context``.
+        /// The fields to send in place of traceparent and tracestate; nil to send ``context`` in these two.
         ///
         /// A recorder that propagates its context in another format sets them when the span begins.
         public var propagation: Header?

@@ -14,7 +14,7 @@ extension Observing {
         private let counter: ActivityCounter?
         /// The exchange that the observers are notified of; nil if there is only a counter.
         private let exchange: ObservedExchange?
-        /// The number of attempts of the same request before this one, for a counter.
+        /// The number of earlier attempts of the same request, for a counter.
         private let formerAttempts: Int
         private let attempts = Atomic(0)
         /// The object that counts the attempts in place of a watch with an exchange: tasks that are started within the

@@ -11,7 +11,7 @@
 /// circuit is closed; if one fails, it is open again, for twice as long. Errors of the exchange or of its body, and
 /// statuses from 500 on, except for 501 and 505, are failures; cancellations, and errors before anything could be sent
 /// to the server, are neither failures nor successes. A probe whose response is streamed succeeds with its head,
-/// because a stream can have no end; a failure of its body then counts as that of any other request.
+/// because a stream can have no end; if its body then fails, that counts like the failure of any other request.
 ///
 /// Copies share the state. Add it before `retrying(_:budget:clock:)`, so that each attempt counts; the error of an open
 /// circuit is not retried.
@@ -81,7 +81,7 @@ public struct CircuitBreaker: Middleware {
         }
     }
 
-    /// Records the status of a response, or of a streamed one the end of its body.
+    /// Records the status of a response, or how its body ends if it is streamed.
     private func recording(
         _ response: RawResponse, to request: PreparedRequest, admittedAs number: UInt64
     ) -> RawResponse {
@@ -101,7 +101,7 @@ public struct CircuitBreaker: Middleware {
         change(of: request) { $0.record(outcome, admittedAs: number, at: $1) }
     }
 
-    /// Changes the circuit of the origin of a request, and returns the result of `change`.
+    /// Changes the circuit of a request's origin, and returns the result of `change`.
     private func change<Result: Sendable>(
         of request: PreparedRequest, _ change: (inout CircuitState, Deadline) -> Result
     ) -> Result {
@@ -180,7 +180,7 @@ struct OriginTable<State: OriginState>: Sendable {
 
 /// A state of an origin that a table can forget.
 protocol OriginState: Sendable {
-    /// Whether the state is that of an unknown origin.
+    /// Whether the state equals the state of an origin without requests.
     var isInitial: Bool { get }
     /// Whether the state matters less than others.
     var isForgettable: Bool { get }

@@ -1,6 +1,6 @@
 import Requests
 
-/// The state of the circuit of one origin: closed, open, or half-open with a limited number of probes.
+/// The circuit of one origin: closed, open, or half-open with a limited number of probes.
 struct CircuitState: Sendable {
     enum Outcome: Sendable {
         case success, failure
@@ -30,7 +30,7 @@ struct CircuitState: Sendable {
 
     init(_ policy: CircuitBreaker.Policy) { self.policy = policy }
 
-    /// Whether the state is that of an unknown origin.
+    /// Whether the state equals the state of an origin without requests.
     ///
     /// After an opening it is not, because its number separates earlier requests from later ones.
     var isInitial: Bool { if case .closed(failures: 0) = phase { number == 0 } else { false } }

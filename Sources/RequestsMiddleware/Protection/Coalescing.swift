@@ -9,7 +9,7 @@ import Requests
 ///
 /// It applies to GET and HEAD without a body and without attributes or a progress handler, whose response is collected
 /// in memory. Requests are identical if all that is sent is equal, credentials and cookies included, and if they have
-/// the same limits. Only traceparent and tracestate may differ; those of the request that is sent are used. So add it
+/// the same limits. Only traceparent and tracestate may differ; the request that is sent keeps its own. So add it
 /// before middleware that adds credentials or cookies: added after them, it would return the response for one user to
 /// another. Of the authenticators behind it, it distinguishes only the users of a ``RefreshableAuthenticator``. Add it
 /// after ``MemoryBudget``, which requests streams.

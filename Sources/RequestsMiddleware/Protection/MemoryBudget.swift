@@ -13,8 +13,8 @@ import Requests
 /// is longer than the whole budget fails in the same way.
 ///
 /// The bodies of one origin use at most half of the budget. A longer body is collected only while it is the only one of
-/// its origin. To keep a slow origin from stopping the calls to others, use a budget of at least twice the limit of the
-/// requests.
+/// its origin. To keep a slow origin from stopping the calls to others, use a budget of at least twice the requests'
+/// limit.
 ///
 /// The space of a body is free again when the response is returned. Streamed bodies and files need none. Use one budget
 /// for all executors of a process, such as ``shared``. Add it directly after `decodingContent()`, so that it counts
@@ -28,7 +28,7 @@ public final class MemoryBudget: Middleware {
 
     private let shares: Shares
 
-    /// The number of bytes by which the space of a body of unknown length grows.
+    /// By how many bytes the space for a body of unknown length grows.
     private static let step = 64 << 10
 
     /// Creates a budget of `size` bytes; a number below 0 counts as 0.

@@ -146,7 +146,7 @@ enum RateLimitFields {
         }
         var pause: Duration?
         if let text = header["RateLimit"] {
-            // One item for each policy, in the form of the current draft or in that of an earlier one.
+            // One item for each policy, in the form of the current draft or of an earlier one.
             for item in text.splitBytes(at: ",") { pause = longer(pause, of: item) }
             if !text.containsByte(";") {
                 pause = longer(pause, of: text.replacingBytes { $0 == 0x2C ? ";" : nil }[...])
@@ -163,7 +163,7 @@ enum RateLimitFields {
         return pause
     }
 
-    /// Returns the longer of `pause` and that of an item whose remaining requests are 0.
+    /// Returns `pause`, or the item's pause if that is longer and the item has no remaining requests.
     private static func longer(_ pause: Duration?, of item: Substring) -> Duration? {
         var (remaining, reset): (Int?, Int?)
         for parameter in item.splitBytes(at: ";") {

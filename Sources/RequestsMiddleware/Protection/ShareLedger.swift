@@ -156,12 +156,12 @@ struct ShareLedger: Sendable {
     private mutating func skipCancelled(_ origin: TargetURI.OriginKey) {
         guard var queue = queues.removeValue(forKey: origin) else { return }
         while queue.first < queue.waiting.count, origins[queue.waiting[queue.first].call] == nil { queue.first += 1 }
-        // Removed in groups, so that a long queue is not moved for each call.
+        // Removed in groups: each removal moves the whole remaining queue.
         if queue.first > 32, queue.first * 2 > queue.waiting.count {
             queue.waiting.removeFirst(queue.first)
             queue.first = 0
         }
-        // Many calls that were cancelled behind one that waits must not remain.
+        // Cancelled calls behind one that waits would otherwise accumulate.
         if queue.waiting.count - queue.first > 2 * origins.count + 32 {
             queue.waiting = queue.waiting[queue.first...].filter { origins[$0.call] != nil }
             queue.first = 0

@@ -7,7 +7,7 @@ struct TokenBucket: Sendable, OriginState {
     private let tolerance: Int64
     /// The instant at which the next request is on time; nil before the first one.
     private var next: Deadline?
-    /// The instants of tokens that were returned and precede those of later ones, oldest first.
+    /// The instants of returned tokens, oldest first; a later token has already been taken.
     private var free: [Deadline] = []
     /// The instant before which the server accepts no requests; nil for none.
     private var blockedUntil: Deadline?

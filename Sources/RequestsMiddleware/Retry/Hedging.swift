@@ -110,8 +110,8 @@ extension RequestExecutor {
     ///
     /// - Parameters:
     ///   - delay: The time after which the second request is sent.
-    ///   - budget: The limit on the second requests of all calls; by default that of the retries of this executor, or
-    ///     else a new one, which copies of the result share.
+    ///   - budget: The limit on the second requests of all calls. The default is the budget that this executor retries
+    ///     with, or else a new one, which copies of the result share.
     ///   - clock: The source of time.
     /// - Returns: The executor with the middleware.
     public func hedging(
@@ -140,7 +140,7 @@ enum HedgingOfAttempts: RequestAttributes.Key {
     typealias Value = Hedging
 }
 
-/// The attribute of the second request of a hedged one, which has taken a token of a budget and does not add to it.
+/// Marks the second request of a hedged one, which has taken a token from a budget and does not add to it.
 enum SecondRequest: RequestAttributes.Key {
     typealias Value = Bool
 }

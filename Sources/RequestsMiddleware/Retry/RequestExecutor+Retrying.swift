@@ -5,9 +5,9 @@ extension RequestExecutor {
     /// attempt, and a call can send four times as many requests.
     ///
     /// - Parameters:
-    ///   - policy: The policy of requests without their own policy. The default is ``RetryPolicy/standard``.
-    ///   - budget: The limit on the retries of all requests; by default that of the hedging of this executor, or else a
-    ///     new one, which copies of the result share.
+    ///   - policy: The policy for requests without their own policy. The default is ``RetryPolicy/standard``.
+    ///   - budget: The limit on the retries of all requests. The default is the budget that this executor hedges with,
+    ///     or else a new one, which copies of the result share.
     ///   - clock: The sources of time and randomness.
     /// - Returns: The executor with the middleware.
     public func retrying(
@@ -18,7 +18,7 @@ extension RequestExecutor {
 }
 
 extension RequestExecutor {
-    /// The budget of the retries or the hedging of this executor, or else a new one.
+    /// The budget that this executor retries or hedges with, or else a new one.
     var sharedRetryBudget: RetryBudget {
         let budgets = middlewareOfChain.lazy.compactMap { middleware in
             (middleware as? Retrying)?.budget ?? (middleware as? Hedging)?.budget
@@ -37,7 +37,7 @@ private struct RequestRetrying: Middleware, RepeatsExchanges {
     let retrying: Retrying
 
     func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse {
-        // Retries of the executor apply the policy of the request within their own budget.
+        // If the executor retries itself, it applies the request's policy within its own budget.
         if next.traits.contains(.retries) { return try await next.execute(request) }
         return try await retrying.intercept(request, next: next)
     }

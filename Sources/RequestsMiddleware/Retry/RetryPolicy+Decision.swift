@@ -31,7 +31,7 @@ extension RetryPolicy {
     ///   - failure: The failure.
     ///   - budget: The budget from which the retry takes a token, if the decision is to send the request again.
     ///   - random: A function that returns numbers from 0 to 1, for the jitter; other numbers count as 1.
-    /// - Returns: The decision. The delay is that of the strategy, or that of Retry-After if it is longer.
+    /// - Returns: The decision. The strategy determines the delay, or Retry-After if its delay is longer.
     public func decision(
         about failure: Failure, budget: RetryBudget = .unlimited, random: () -> Double
     ) async -> Decision {

@@ -34,7 +34,7 @@ extension Retrying {
     /// Returns the delay that `policy` decides on, or nil to give up, at the deadline of the call at the latest.
     private func delay(after failure: RetryPolicy.Failure, by policy: RetryPolicy) async -> Duration? {
         guard case .retry(let delay) = await decision(about: failure, by: policy) else { return nil }
-        // The function of the policy may have taken a part of the time that was left.
+        // The policy's function may have taken part of the remaining time.
         if let deadline = failure.request.deadline, clock.now() + delay >= deadline { return nil }
         return delay
     }
@@ -93,7 +93,7 @@ extension Retrying: RepeatsExchanges {
     package var repetition: Repetition? {
         { (error, request, earlier) async throws(RequestError) in
             var failure = failure(.failure(error), of: request, attempt: earlier)
-            // The server has received the request, even if the error is that of a request that the decoder has sent.
+            // The server has received this request, even if the error is about another one that the decoder sent.
             if failure.category == .notSent { failure.category = .permanent }
             guard let delay = await delay(after: failure, by: policy(for: request)) else { return nil }
             try await wait(delay)

@@ -42,7 +42,7 @@ public struct Retrying: Middleware {
         /// Returns a random number from 0 to 1, for the jitter of delays.
         public var random: @Sendable () -> Double
 
-        /// Creates a clock from its functions; each default, and nil, is that of ``system``.
+        /// Creates a clock from its functions; a default, and nil, means the function of ``system``.
         public init(
             now: (@Sendable () -> ContinuousClock.Instant)? = nil,
             date: @escaping @Sendable () -> Date = { Date() },

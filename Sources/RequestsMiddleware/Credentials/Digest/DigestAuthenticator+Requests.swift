@@ -81,7 +81,7 @@ extension DigestAuthenticator {
         }
     }
 
-    /// Returns the quality of protection of a request with `body`.
+    /// Returns the quality of protection for a request with `body`.
     ///
     /// If `body` is nil, because it must be read first, and the quality depends on it, the result is nil.
     func quality(

@@ -23,10 +23,10 @@ package import RequestsPOSIX
 /// proof covers the body, so it is verified only for a body in memory whose content coding was not decoded. A server
 /// that announces `charset=UTF-8` receives user name and password in normalization form C (RFC 7616 §4).
 ///
-/// It also meets the challenges of proxies, if it is the authorization of a proxy of the socket executor:
+/// It also meets the challenges of proxies, as the authorization of a socket executor's proxy:
 /// `authorization: .init(with: DigestAuthenticator(username: "me", password: secret))`.
 ///
-/// On Linux the hashes are those of the system's libcrypto. Without it, requests fail with `credentialsUnavailable` and
+/// On Linux, the system's libcrypto computes the hashes. Without it, requests fail with `credentialsUnavailable` and
 /// a ``CredentialError`` that names the packages to install, before anything is sent. Apple's CryptoKit has no
 /// SHA-512-256, so other challenges are met there.
 public final class DigestAuthenticator: Authenticator {

@@ -5,7 +5,7 @@ extension OAuthServer {
     public enum Failure: Error, Hashable, Sendable {
         /// The server refused the request (RFC 6749 §4.1.2.1 and §5.2, RFC 8628 §3.5), whatever the status was.
         case refused(Refusal)
-        /// The response is not that of a token endpoint, such as HTML; the text describes the problem.
+        /// The response, such as HTML, does not come from a token endpoint; the text describes the problem.
         case invalidResponse(String)
         /// The type of the token, which is the value, is not Bearer.
         case unsupportedTokenType(String)
@@ -119,7 +119,7 @@ extension OAuthServer.ErrorCode: CustomStringConvertible {
 extension RequestError {
     /// The reason why an authorization server issued no tokens; nil if that is not the cause of this error.
     ///
-    /// It is found in the underlying errors too, such as that of a request whose token could not be renewed.
+    /// Underlying errors are searched too: a request whose token could not be renewed has the failure as its cause.
     public var oauthFailure: OAuthServer.Failure? {
         var error = underlying
         // An error contains the one that caused it, so this ends.

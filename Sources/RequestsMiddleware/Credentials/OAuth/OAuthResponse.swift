@@ -1,4 +1,4 @@
-/// The successful response of an endpoint of an authorization server (RFC 6749 §5.1, RFC 8628 §3.2).
+/// The successful response of an authorization server (RFC 6749 §5.1, RFC 8628 §3.2).
 struct OAuthResponse {
     /// The maximum length of a response in bytes.
     static let limit = 256 << 10

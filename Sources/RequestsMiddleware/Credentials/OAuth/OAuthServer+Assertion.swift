@@ -63,8 +63,8 @@ extension OAuthServer {
 
         /// Returns an assertion that is signed with HMAC and SHA-256, `HS256`.
         ///
-        /// The parameters are those of
-        /// ``init(issuer:subject:audience:lifetime:claims:algorithm:keyID:sign:)``; `key` is the secret.
+        /// `key` is the secret; the other parameters are described at
+        /// ``init(issuer:subject:audience:lifetime:claims:algorithm:keyID:sign:)``.
         public static func hmacSHA256(
             issuer: String, subject: String? = nil, audience: String, lifetime: Duration = .seconds(300),
             claims: [String: JSONValue] = [:], keyID: String? = nil, key: Data

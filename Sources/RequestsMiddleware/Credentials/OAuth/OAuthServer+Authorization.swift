@@ -24,7 +24,7 @@ extension OAuthServer {
     ///
     /// - Parameters:
     ///   - redirectURI: The URI to redirect to, as registered at the server, such as `com.example.app:/signed-in`.
-    ///   - scope: The scope, separated by spaces; nil for that of the server.
+    ///   - scope: The scope, separated by spaces; nil for the server's default.
     ///   - parameters: Further parameters, such as `prompt`. Those without a value are left out, and those that this
     ///     function sets itself are an error.
     /// - Returns: The authorization request.

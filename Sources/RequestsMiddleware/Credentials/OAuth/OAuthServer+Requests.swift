@@ -90,7 +90,7 @@ extension OAuthServer {
     ///   - grantType: The value of `grant_type`.
     ///   - parameters: Further parameters, whose values are treated as secrets; those without a value are left out. An
     ///     invalid `code_verifier` is an error (RFC 7636 §4.1).
-    ///   - scope: The scope, separated by spaces; nil for that of the server.
+    ///   - scope: The scope, separated by spaces; nil for the server's default.
     /// - Returns: The request.
     public func token(
         grantType: String, parameters: QueryItems, scope: String? = nil

@@ -25,7 +25,7 @@ final class ReadyFields: Sendable {
 
     private struct State: Sendable {
         var ready: Ready?
-        /// The number of changes of the credentials, and of refreshes that began or ended.
+        /// Incremented when the credentials change, and when a refresh begins or ends.
         var version = 0
     }
 

@@ -44,7 +44,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
     /// The number of refreshes that have ended, which is also the number of the active or next one.
     private(set) var endedRefreshes = 0
     private(set) var lastOutcome = Outcome.refused
-    /// The number of changes of the credentials, and of refreshes that began or ended.
+    /// Incremented when the credentials change, and when a refresh begins or ends.
     private(set) var changes = 0
     /// The number of times that the credentials were replaced, not renewed.
     private(set) var replacements = 0

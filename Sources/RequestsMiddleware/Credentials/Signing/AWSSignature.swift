@@ -1,6 +1,6 @@
 package import RequestsPOSIX
 
-/// AWS Signature Version 4: the settings of a signer of requests and URLs.
+/// AWS Signature Version 4: the settings for signing requests and URLs.
 ///
 /// ```swift
 /// let signature = AWSSignature(
@@ -123,7 +123,7 @@ extension RequestSigner {
         }
     }
 
-    /// Returns a signer with AWS Signature Version 4 whose credentials are temporary, such as those of a role.
+    /// Returns a signer with AWS Signature Version 4 whose credentials are temporary, such as a role's.
     ///
     /// ```swift
     /// let signer = RequestSigner.aws(signature) { try await role.credentials() }

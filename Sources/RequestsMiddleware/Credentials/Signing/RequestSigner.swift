@@ -15,8 +15,8 @@ package import RequestsPOSIX
 public struct RequestSigner: Sendable {
     /// A function that returns the signed request.
     ///
-    /// Its parameters are the request and the SHA-256 of its body, 32 bytes; for a request without a body it is that of
-    /// no bytes. Errors that are not a `RequestError` become the underlying error of `credentialsUnavailable`.
+    /// Its parameters are the request and the SHA-256 of its body, 32 bytes; for a request without a body, it is the
+    /// hash of no bytes. Errors that are not a `RequestError` become the underlying error of `credentialsUnavailable`.
     public typealias Function = @Sendable (_ request: PreparedRequest, _ bodyDigest: Data) throws -> PreparedRequest
 
     private let sign: Function
