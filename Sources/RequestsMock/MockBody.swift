@@ -105,7 +105,7 @@ extension MockResponse {
         return announcedLength == data.count ? data : nil
     }
 
-    /// The events of the body; those of a cut body end with an error.
+    /// The events of the body; if the body is cut, they end with an error.
     private var scripted: [BodyEvent] {
         guard var remaining = maximumBytes else { return body }
         var events: [BodyEvent] = []

@@ -8,11 +8,10 @@ extension MockExecutor {
     /// try await withTestServer(serving: served) { server in … }
     /// ```
     ///
-    /// A request from a socket has neither an endpoint nor an API. The executor gives it `api`, and the origin of the
-    /// API's base URL instead of that of the server, so that stubs for endpoints, calls and URL patterns respond as in
-    /// memory, and values are encoded with the JSON encoder of the API. The client of the test uses the same paths
-    /// below the server's URL. A stub for all endpoints of a type does not match, because a path does not determine the
-    /// type.
+    /// A request from a socket has neither an endpoint nor an API. The executor sets `api`, and replaces the server's
+    /// origin with the origin of the API's base URL. So stubs for endpoints, calls and URL patterns respond as in
+    /// memory, and values are encoded with the API's JSON encoder. The client of the test uses the same paths below the
+    /// server's URL. A stub for all endpoints of a type does not match, because a path does not determine the type.
     ///
     /// - Parameter api: The API whose requests the server receives.
     /// - Returns: An executor with the stubs and the record of this mock.

@@ -1,6 +1,6 @@
-/// A response of a ``MockExecutor``: status, header, and a script of the events of the body.
+/// A response of a ``MockExecutor``: status, header, and a script of the body's events.
 ///
-/// The target of the response's head is that of the request. Content-Length is added if the script determines the
+/// The response's head has the target of the request. Content-Length is added if the script determines the
 /// length of the body and the header does not contain it. A body with trailers has none, as over a connection.
 public struct MockResponse: Sendable {
     /// The status code.
@@ -22,7 +22,7 @@ public struct MockResponse: Sendable {
     /// The delay before the head arrives; nil for none.
     public var delay: Pause?
 
-    /// The number of bytes of the body after which the connection is lost; nil for a body that is not cut.
+    /// The number of body bytes after which the connection is lost; nil for a body that is not cut.
     var maximumBytes: Int?
 
     /// The pace at which the body arrives; nil for the chunks of the events.

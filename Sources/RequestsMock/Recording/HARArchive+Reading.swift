@@ -203,7 +203,7 @@ private struct HARMember {
         return number < 0 ? nil : .nanoseconds(Int64((number * 1e6).rounded()))
     }
 
-    /// Returns the fields, without those of later HTTP versions that begin with a colon.
+    /// Returns the fields, without the fields of later HTTP versions that begin with a colon.
     func header() throws(HARError) -> Header {
         var fields: [Field] = []
         for field in try optional("headers")?.elements() ?? [] {

@@ -1,7 +1,7 @@
 import Requests
 
 extension HARArchive {
-    /// The archive as a page of HTML with a table and the stages of each exchange over time.
+    /// The archive as an HTML page with a table and the stages of each exchange over time.
     ///
     /// The page is one file without scripts and without references to other files. It adapts to light and dark
     /// appearance, and can be used with a keyboard and a screen reader: each bar has a text, and the fields of an
@@ -70,7 +70,7 @@ extension HARArchive {
         """
     }
 
-    /// Returns the archive as lines for a terminal, with a bar of the stages of each exchange over time.
+    /// Returns the archive as lines for a terminal, with a bar that shows the stages of each exchange over time.
     ///
     /// - Parameter width: The number of columns; at least 60.
     /// - Returns: The lines: a legend, and one line for each exchange.

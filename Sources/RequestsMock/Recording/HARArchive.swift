@@ -92,7 +92,7 @@ public struct HARArchive: Hashable, Sendable {
     public struct Timings: Hashable, Sendable {
         /// The time in a queue.
         public var blocked: Duration?
-        /// The time of the lookup of the host.
+        /// The time to look up the host.
         public var lookup: Duration?
         /// The time to connect, TLS included.
         public var connect: Duration?

@@ -3,9 +3,10 @@
 /// The entries for the same method and URL that have not been replayed.
 final class ReplayGroup: StubSupply {
     private struct State: Sendable {
-        /// The remaining entries as a ring: the number after each entry, and for the end that of the first.
+        /// The remaining entries as a ring: for each entry the number of the next one, and for the end the number of
+        /// the first.
         var next: [Int]
-        /// For each entry the number of the one before it, and for the end that of the last.
+        /// For each entry the number of the one before it, and for the end the number of the last.
         var previous: [Int]
         /// The numbers of entries by their bodies, in order; some of the first may have been replayed.
         var numbers: [BodyContent: ArraySlice<Int>] = [:]

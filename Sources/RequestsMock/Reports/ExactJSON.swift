@@ -64,7 +64,8 @@ enum ExactJSON {
     /// Returns a number that is the same for equal values.
     static func hash(of value: JSONValue) -> Int {
         var sum = 0
-        // A list in place of recursion, as above; a sum, because the order of members does not matter.
+        // A list instead of recursion, because values can be nested deeply; a sum, because the order of members does
+        // not matter.
         var open = [(value: value, place: 0)]
         while let (value, place) = open.popLast() {
             var hasher = Hasher()

@@ -9,7 +9,7 @@ struct JSONDifference {
     let path: String
     let expected: JSONValue?
     let received: JSONValue?
-    /// Whether a name in the path is that of a secret.
+    /// Whether a name in the path marks a secret.
     let isSecret: Bool
 
     /// Returns the first differences between two values, at most `limit`, with members sorted by name.

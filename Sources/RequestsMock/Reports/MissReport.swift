@@ -58,7 +58,7 @@ struct MissReport: Sendable {
         return [title] + shown + (stubs.count > shownStubs ? ["  and \(stubs.count - shownStubs) more"] : [])
     }
 
-    /// The number of bytes up to which query items are part of a suggested pattern.
+    /// A suggested pattern includes query items as long as it stays below this length, in bytes.
     private static let suggestedBytes = 400
 
     /// Returns a line of code that adds a stub for `request`.

@@ -15,12 +15,12 @@ indirect enum ResultScript: Sendable {
 }
 
 extension ResultScript {
-    /// The error of a call after the last result of a sequence.
+    /// The error of a call for which a sequence has no result left.
     struct Exhausted: Error {}
 
     /// Returns the response in the call with the number `call`, counted from 1.
     ///
-    /// - Throws: ``Exhausted``, the error of the result, or that of a function.
+    /// - Throws: ``Exhausted``, the error of the result, or the error of a function.
     func response(to request: PreparedRequest, call: Int) async throws -> MockResponse {
         // A loop, because results can be nested to any depth.
         var (script, call) = (self, call)

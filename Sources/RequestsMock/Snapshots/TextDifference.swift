@@ -9,7 +9,7 @@ struct TextDifference {
     private static let context = 3
     /// The maximum number of lines shown.
     private static let limit = 100
-    /// The maximum product of the numbers of lines that are compared one by one, because the time grows with it.
+    /// Texts are compared line by line up to this product of their line counts, because the time grows with it.
     private static let comparedLimit = 1_000_000
 
     init(expected: String, received: String) {

@@ -5,7 +5,7 @@ import RequestsPOSIX
 package enum WireSnapshot {
     package static let maximumBytes = 16 << 20
 
-    /// Returns the deterministic and redacted text of the request of `endpoint`.
+    /// Returns the request of `endpoint` as deterministic and redacted text.
     package static func text<E: Endpoint>(of endpoint: E, from api: E.API) throws(WireSnapshotError) -> String {
         try text(of: request(of: endpoint, from: api), "\(E.self)")
     }

@@ -47,7 +47,7 @@ final class Stub: Sendable {
         var expectation = Expectation.used
     }
 
-    /// The number of the stub, greater than those of the stubs before it.
+    /// The number of the stub, greater than the numbers of the stubs before it.
     let number: Int
     let condition: Condition
     let location: Location
@@ -74,7 +74,7 @@ final class Stub: Sendable {
         return switch condition {
         case .endpoint(let matcher): try matcher.matches(candidate)
         case .endpointType(let type, _):
-            // A redirect keeps the endpoint, but its response is that of another resource.
+            // A redirect keeps the endpoint, but its response is for another resource.
             request.redirectedFrom == nil && request.endpointType.map { ObjectIdentifier($0) } == type
         case .pattern(let method, _, .success(let pattern)):
             (method.map { ASCIIFolding.areEqual($0.rawValue, request.method.rawValue) } ?? true)

@@ -124,7 +124,7 @@ extension StubBook {
     private func endpoint(
         newerThan found: Stub?, matching candidate: MatchContext
     ) throws(UnreadBody) -> Stub? {
-        // An endpoint with the path of the request is the one of the request, unless middleware made it another one.
+        // An endpoint that was found by the request's path is the request's own, unless middleware changed the path.
         if case .endpoint = found?.condition { return nil }
         let number = found?.number ?? 0
         guard let api = candidate.request.api, state.withLock({ $0.hasEndpoints(for: api, newerThan: number) }) else {
@@ -136,7 +136,7 @@ extension StubBook {
         return try Self.newest(of: others.filter { $0.number > number }, matching: candidate)
     }
 
-    /// Returns the stub with the first of the remaining responses of `stubs`, and reserves that response.
+    /// Returns the stub that has the first remaining response among `stubs`, and reserves that response.
     private static func next(of stubs: [Stub]) -> Stub? {
         while true {
             let positions = stubs.compactMap { stub in stub.supply?.nextPosition.map { (position: $0, stub: stub) } }

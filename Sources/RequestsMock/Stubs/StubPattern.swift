@@ -33,7 +33,7 @@ struct StubPattern: Sendable {
     var scheme: String?
     /// The host in lower case and, if the pattern contains one, the port.
     let authority: (host: String, port: Int?)?
-    /// Whether the path is not below that of the environment.
+    /// Whether the path is not below the environment's path.
     let isRooted: Bool
     private(set) var components: [Component]
     var query: [QueryItem]
@@ -102,7 +102,7 @@ struct StubPattern: Sendable {
         return isRooted ? "/" + path : path
     }
 
-    /// Returns the end of the scheme of an absolute URL, at its colon; nil for a relative one.
+    /// Returns where the scheme of an absolute URL ends, at its colon; nil for a relative URL.
     private static func schemeEnd(of text: Substring) -> Substring.Index? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = text.utf8[..<colon]
@@ -139,7 +139,8 @@ extension StubPattern {
         isRooted ? request.components[...] : request.componentsBelowBase
     }
 
-    /// Returns whether scheme, host, port and query match, and the environment is that of a pattern without a host.
+    /// Returns whether scheme, host, port and query match; without a host, the pattern must match the environment's
+    /// origin.
     func matchesOriginAndQuery(of request: ReceivedTarget) -> Bool {
         if let scheme, !scheme.hasSameBytes(as: request.target.scheme) { return false }
         if let authority {
@@ -181,7 +182,7 @@ extension StubPattern {
 }
 
 extension PreparedRequest {
-    /// The target of the base URL of the API; nil if the request has no API.
+    /// The target of the API's base URL; nil if the request has no API.
     var baseTarget: TargetURI? {
         (api as? any RequestProviding).flatMap { try? BaseTargets.target(of: $0.baseURL.absoluteString) }
     }
