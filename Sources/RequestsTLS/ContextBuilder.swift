@@ -144,7 +144,7 @@ extension ContextBuilder {
             tls.X509_STORE_add_cert(tls.SSL_CTX_get_cert_store(object), certificate), "could not trust a certificate")
     }
 
-    /// Trusts the certificates of a file of the system, or those that a folder has by the hash of their names.
+    /// Trusts the certificates in a file, or in a folder whose files are named by the hashes of their subjects.
     func trust(file: String?, folder: String?) -> Bool {
         let isLoaded = tls.SSL_CTX_load_verify_locations(object, file, folder) == 1
         if !isLoaded { tls.ERR_clear_error() }

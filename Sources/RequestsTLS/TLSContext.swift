@@ -85,7 +85,7 @@ package final class TLSContext: Sendable {
     /// Whether the configuration names the server, in place of the host.
     package var hasServerName: Bool { client?.configuration.serverName != nil }
 
-    /// Returns the name that the certificate of `host` must have: that of the configuration, otherwise the host itself.
+    /// Returns the name that the certificate of `host` must have: the configured name, otherwise the host itself.
     ///
     /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if it cannot be the name of a certificate.
     package func serverName(for host: String) throws(TLSError) -> TLSServerName {

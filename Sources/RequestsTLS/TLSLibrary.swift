@@ -4,10 +4,10 @@ package import RequestsPOSIX
 
 /// OpenSSL's libssl and libcrypto, which are loaded when the first connection needs them, and never unloaded.
 package final class TLSLibrary: Sendable {
-    /// The library of the process: that of the system, unless ``use(_:)`` has chosen another one.
+    /// The library of the process: the system's, unless ``use(_:)`` has chosen another one.
     package static var shared: TLSLibrary { chosen.withLock { $0 } ?? system }
 
-    /// Makes `library` that of the process, as for tests of another version; call it before the first connection.
+    /// Makes the process use `library`, as in tests of another version; call it before the first connection.
     package static func use(_ library: TLSLibrary) { chosen.withLock { $0 = library } }
 
     private static let chosen = Lock<TLSLibrary?>(nil)

@@ -3,7 +3,7 @@ package import Requests
 /// The settings of a server, which only tests and the test server use.
 package struct TLSServerConfiguration: Sendable {
     package var identity: TLSConfiguration.Identity
-    /// The certificates that may issue those of clients; nil requests none.
+    /// The certificates that may issue client certificates; nil requests none.
     package var clientTrust: TLSConfiguration.Trust?
     package var requiresClientCertificate = false
     /// The application protocols, the preferred one first.

@@ -8,7 +8,7 @@ import CRequestsPOSIX
 /// and pins belong to the context, so a session cannot reach a connection with others.
 package final class TLSSessionCache: Sendable {
     package let limit: Int
-    /// The greatest number of sessions of one key, which connections that are opened at once can use.
+    /// The greatest number of sessions for one key, which connections that are opened at once can use.
     private static let limitOfKey = 8
     private let state = Lock(State())
 

@@ -16,7 +16,7 @@ package enum TLSTransferResult: Equatable, Sendable {
 }
 
 extension TLSTransferResult {
-    /// The result as that of a socket: a transfer that needs a direction would block.
+    /// The result as a socket would return it: a transfer that needs a direction would block.
     package var transfer: TransferResult {
         switch self {
         case .bytes(let count): .bytes(count)
@@ -59,7 +59,7 @@ package final class TLSStream {
     ///
     /// A session inherits it from the connection that created it, so that resumptions in a row do not extend it.
     var validity: Range<Int>?
-    /// The verified chain of the client of a server.
+    /// The client's verified chain, on a server.
     var clientChain: [TLSConfiguration.Certificate] = []
     /// The bytes of a write whose records have not been sent completely.
     private var acceptedBytes = 0
@@ -86,7 +86,8 @@ package final class TLSStream {
     ///   - context: The settings, which are loaded now if they have not been.
     ///   - channel: A connected socket, which the stream keeps open.
     ///   - serverName: The name that the certificate must have.
-    ///   - sessionKey: The key of sessions to resume; nil resumes none. Only those of the same server name are.
+    ///   - sessionKey: The key of sessions to resume; nil resumes none. A session for another server name is not
+    ///     resumed.
     /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` or ``TLSError/Problem/configuration``.
     package convenience init(
         _ context: TLSContext, over channel: Channel, to serverName: TLSServerName, sessionKey: TLSSessionKey? = nil
