@@ -8,7 +8,7 @@
 
 // MARK: Libraries
 
-/// Opens a library without adding its symbols to those of the program.
+/// Opens a library without adding its symbols to the program's.
 static inline void *rp_library_open(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 
 /// Returns whether the process has loaded a library already.

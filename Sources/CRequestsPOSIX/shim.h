@@ -1,6 +1,6 @@
 // The package's only interface to the C library. It includes all headers that the package uses, and hides the
-// differences between Linux and Darwin, so that no Swift file depends on the platform except those of the two readiness
-// queues.
+// differences between Linux and Darwin, so that no Swift file depends on the platform except the files of the two
+// readiness queues.
 // Unless stated otherwise, a function returns the result of its system call: -1, with errno set, on failure.
 
 #ifndef REQUESTS_POSIX_SHIM_H
@@ -95,8 +95,8 @@ static const int rp_epoll_cloexec = EPOLL_CLOEXEC;
 
 // MARK: Waiting
 
-/// Waits for a descriptor and, unless it is negative, for that of a wake signal. Returns 1 for the descriptor, 2 for
-/// the signal, 3 for both, 0 for neither.
+/// Waits for a descriptor and, unless it is negative, for a wake signal's descriptor. Returns 1 for the descriptor, 2
+/// for the signal, 3 for both, 0 for neither.
 static inline int rp_poll(int descriptor, short events, int signal, int milliseconds) {
     struct pollfd watched[2] = {{descriptor, events, 0}, {signal, POLLIN, 0}};
     int count = poll(watched, signal < 0 ? 1 : 2, milliseconds);

@@ -223,7 +223,7 @@ typedef struct {
     size_t quiet_bytes;
     /// Whether the connection has ended because the peer sent too many records or bytes without data.
     int is_flooded;
-    /// The received header bytes of the current record, and the number of bytes of its content that have not arrived.
+    /// The received header bytes of the current record, and how many bytes of its content have not arrived.
     unsigned char header[5];
     int header_count;
     size_t content_left;
@@ -318,7 +318,7 @@ static inline void rp_tls_trim(rp_tls_io *io) {
 
 /// The table of this process. A callback receives objects of OpenSSL only, and needs its functions to reach ours.
 ///
-/// Every object file has its own; `rp_tls_callbacks_make` sets that of the callbacks that it returns.
+/// Every object file has its own; `rp_tls_callbacks_make` sets the one that its callbacks use.
 static inline const rp_tls **rp_tls_of_callbacks(void) {
     static const rp_tls *tls = NULL;
     return &tls;

@@ -1,6 +1,6 @@
 package import Requests
 
-/// A cache of the addresses of names.
+/// A cache of the addresses that names resolve to.
 ///
 /// A value without a lock or a clock. The system's resolver does not report how long an address is valid, so entries
 /// are kept for a few seconds only. A name without an address is not cached.

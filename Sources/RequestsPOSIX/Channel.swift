@@ -229,7 +229,7 @@ extension Channel {
         registration.isStanding = standing && ReadinessQueue.supportsStandingReports
     }
 
-    /// Adds the point of the channel's waits to the table of the reactor, which ends them at their deadlines.
+    /// Adds the channel's wait point to the reactor's table, which ends waits at their deadlines.
     private func addPoint(to registration: inout Registration) throws(SystemError) -> SlotToken {
         if let token = registration.token { return token }
         // The queue checks as well, but only after the table has been changed.

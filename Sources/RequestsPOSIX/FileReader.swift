@@ -2,7 +2,7 @@ import CRequestsPOSIX
 import Requests
 
 package enum FileError: Error, Hashable, Sendable {
-    /// The path is not that of a regular file. Other files have no size and cannot be read twice.
+    /// The path does not lead to a regular file. Other files have no size and cannot be read twice.
     case notRegular(path: String)
     /// The path is empty or contains NUL.
     case invalidPath

@@ -86,7 +86,7 @@ package enum PrivateFolder {
         return error.isNotFound ? nil : .system(error, path: path)
     }
 
-    /// Sets the time of the last change of the file at `path` to the present.
+    /// Sets the modification time of the file at `path` to the present.
     package static func touch(_ path: String) {
         _ = utimensat(AT_FDCWD, path, nil, 0)
     }

@@ -15,7 +15,7 @@ package final class Reactor: Sendable {
 
     /// Starts a reactor with a new thread.
     ///
-    /// It works only in processes with the fork count `forks`, by default that of this process: a forked child has no
+    /// It works only in processes with the fork count `forks`, by default only in this process: a forked child has no
     /// thread. With `runsTasks` the thread also runs the jobs of a task executor, see ``begin(_:)``.
     package init(forks: Int = ForkCount.current, runsTasks: Bool = false) throws(SystemError) {
         let core = try ReactorCore(forks: forks, runsTasks: runsTasks)

@@ -79,8 +79,8 @@ extension Resolver {
 
     /// Requests the addresses of `host`, all with `port` unless the lookup set one, in the system's order.
     ///
-    /// The addresses of an IP literal (IPv6 with or without brackets) are known at once, without a thread; so are those
-    /// of `localhost` and all names below it, which are never sent to a name server (RFC 6761 §6.3).
+    /// The addresses of an IP literal (IPv6 with or without brackets) are known at once, without a thread; so are the
+    /// addresses of `localhost` and all names below it, which are never sent to a name server (RFC 6761 §6.3).
     ///
     /// - Throws: `.hostNotFound` if `host` is not a name that can be looked up.
     package func request(
@@ -119,7 +119,7 @@ extension Resolver {
     /// The number of names whose lookup is running or queued; for tests.
     package var pendingLookups: Int { state.withLock { $0.waiters.count } }
 
-    /// Adds `waiter` to those of `name`, and starts a thread if the name is new and the limit allows another one.
+    /// Adds `waiter` for `name`, and starts a thread if the name is new and the limit allows another one.
     private func enqueue(_ waiter: Waiter, for name: String) {
         let needsThread = state.withLock { state in
             let isNew = state.waiters[name] == nil

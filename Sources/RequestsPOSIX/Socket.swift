@@ -24,7 +24,7 @@ package struct Socket: ~Copyable, Sendable {
         descriptor = Descriptor(adopting: number)
     }
 
-    /// Creates an unconnected socket of the family of `address`.
+    /// Creates an unconnected socket for the family of `address`.
     package init(for address: SocketAddress) throws(SystemError) {
         let number = rp_socket(address.kernelFamily)
         guard number >= 0 else { throw .last("socket") }

@@ -38,7 +38,7 @@ package enum ContentCoding: String, CaseIterable, Sendable {
     }
 }
 
-/// A decoder of one content coding of one body, which never writes more bytes than fit.
+/// A decoder for one content coding of a body, which never writes more bytes than fit.
 ///
 /// One owner uses it, with one call at a time.
 package protocol CodingDecoder: AnyObject, Sendable {

@@ -7,7 +7,7 @@ package struct ContentCodingList: Sendable {
     /// “none” is not registered, but servers send it.
     private static let none = ["identity", "none"]
 
-    /// The maximum number of codings of one body, one applied to another, unless a caller sets another.
+    /// The default for the maximum number of codings that are applied to one body, one after another.
     package static let maximumCount = 5
 
     /// The names, as the server wrote them; empty if there is nothing to decode.

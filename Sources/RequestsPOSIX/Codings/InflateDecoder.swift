@@ -83,7 +83,7 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain a
 
     /// Begins another gzip member, whose `first` byte follows the end of the data.
     private func beginMember(_ first: UInt8) throws(CodingFault) {
-        // Without this check, a byte of padding would be the beginning of a member that is truncated.
+        // Without this check, a byte of padding would count as the beginning of a truncated member.
         guard format == .gzip, first == 0x1F else {
             throw CodingFault(read: 0, problem: "unexpected bytes after the end")
         }

@@ -27,7 +27,7 @@ final class ZstdDecoder: CodingDecoder, @unchecked Sendable {  // one chain at a
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> (read: Int, written: Int) {
         if isAtEnd, input.isEmpty { return (0, 0) }
-        // The type is that of the library's header; the memory is only read.
+        // The library's header declares this type as mutable, but the memory is only read.
         var source = rp_zstd_buffer(
             bytes: UnsafeMutableRawPointer(mutating: input.baseAddress), size: input.count, position: 0)
         var room = rp_zstd_buffer(bytes: output.baseAddress, size: output.count, position: 0)
