@@ -1,6 +1,6 @@
 import Requests
 
-/// A reader of a body of any framing; it reports the positions of the bytes and never copies them.
+/// A reader for a body with any framing; it reports the positions of the bytes and never copies them.
 struct BodyReader {
     enum Event {
         case needMore

@@ -1,6 +1,6 @@
 package import Requests
 
-/// An encoder of the chunk framing around the data of a body (RFC 9112 §7.1); the data itself is never copied.
+/// An encoder of the chunk framing around body data (RFC 9112 §7.1); the data itself is never copied.
 ///
 /// ```swift
 /// encoder.begin(data.count, in: &buffer)     // then send `buffer` and `data`

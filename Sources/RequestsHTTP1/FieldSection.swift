@@ -18,7 +18,7 @@ struct FieldSection {
     private(set) var bytesRead: Int
     /// The number of bytes of an unfinished line that have been checked, up to a CR.
     private var checked = 0
-    /// Whether the checked bytes of an unfinished line are a part of its name.
+    /// Whether the checked bytes of an unfinished line belong to its name.
     private var isInName = false
 
     /// Creates a reader of a section; `bytesRead`, the bytes before it, count towards the limit of the head.

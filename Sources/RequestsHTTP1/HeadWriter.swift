@@ -10,7 +10,7 @@ package enum ResponseHeadWriter {
     ///   - line: The status line.
     ///   - header: The header.
     ///   - isLeftOut: A function that returns whether the fields of a name are not written.
-    ///   - more: The fields after those of `header`.
+    ///   - more: The fields to write after `header`.
     ///   - buffer: The buffer.
     /// - Throws: A violation, with nothing appended, if the status does not have three digits, a name is not a token,
     ///   or a value or the reason phrase contains a control character such as CR or LF.

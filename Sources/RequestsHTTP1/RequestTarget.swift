@@ -36,7 +36,7 @@ extension Span<UInt8> {
         return (next == UInt8(ascii: "/") || next == UInt8(ascii: "?")) && isPathAndQuery(from: authorityEnd, to: end)
     }
 
-    /// Returns whether the bytes are those of a path and, after the first `?`, of a query (RFC 3986 §3.3, §3.4).
+    /// Returns whether the bytes are a path and, after the first `?`, a query (RFC 3986 §3.3, §3.4).
     private func isPathAndQuery(from start: Int, to end: Int) -> Bool {
         var position = start
         while position < end {

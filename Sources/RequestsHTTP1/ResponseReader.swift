@@ -49,8 +49,8 @@ package struct ResponseReader: Sendable {
 
     /// The number of bytes to come that belong to the body, so that they can be received directly at their destination.
     ///
-    /// The remainder of a body with Content-Length or of the current chunk; `Int.max` in a body that ends with the
-    /// connection; 0 if the reader must see the bytes.
+    /// The bytes that remain of a body with Content-Length or of the current chunk; `Int.max` in a body that ends with
+    /// the connection; 0 if the reader must see the bytes.
     package private(set) var remaining = 0
 
     /// Creates a reader of the response to a request of `method`.
@@ -128,7 +128,7 @@ package struct ResponseReader: Sendable {
 
     /// Records that the peer closed the connection; call it after all received bytes have been read.
     ///
-    /// - Returns: The end of a body that the end of the connection delimits.
+    /// - Returns: The end event, if the body ends with the connection.
     /// - Throws: `WireError.truncated` for any other message (RFC 9112 §8).
     package mutating func receiveEnd() throws(WireError) -> Event {
         guard phase == .body else {
