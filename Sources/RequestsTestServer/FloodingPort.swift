@@ -31,7 +31,7 @@ public struct TLSFloodPort: Sendable {
         self.sent = sent
     }
 
-    /// The number of bytes that the sockets of all clients have accepted, handshakes included.
+    /// The number of bytes that have been written to the sockets of all clients, handshakes included.
     public var sentBytes: Int { sent.count.load(ordering: .acquiring) }
 }
 

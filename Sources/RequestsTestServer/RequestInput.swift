@@ -57,7 +57,7 @@ struct RequestInput {
         onHead: (ReceivedRequest) throws(ConnectionEnd) -> Void, onBody: (Data) throws(ConnectionEnd) -> Void
     ) throws(ConnectionEnd) -> (request: ReceivedRequest, trailers: Header)? {
         var head: ReceivedRequest?
-        // The bytes of the body that arrived together, so that chunks of one byte are not delivered one by one.
+        // The body bytes that arrived together: a body in chunks of one byte would otherwise be delivered byte by byte.
         var arrived = Data()
         while true {
             // The requests of a pipeline arrive before they are read, so that the first bytes may be in the buffer.

@@ -25,9 +25,9 @@ final class ServerConnection: Sendable {
     private let currentTask = Lock(CurrentTask())
     /// The thread that serves the connection; nil if none does.
     nonisolated(unsafe) var worker: Worker?  // only that thread uses it
-    nonisolated(unsafe) private var secured: TLSStream?  // as above
+    nonisolated(unsafe) private var secured: TLSStream?  // only the worker uses it
     /// The direction that the last transfer over TLS waits for; nil without TLS.
-    nonisolated(unsafe) private var needed: Direction?  // as above
+    nonisolated(unsafe) private var needed: Direction?  // only the worker uses it
 
     private struct CurrentTask {
         var isStopping = false

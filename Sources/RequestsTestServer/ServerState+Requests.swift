@@ -16,14 +16,14 @@ extension ServerState {
     /// The maximum number of bytes of a body that are recorded.
     var recordedBodyLimit: Int { max(0, min(limits.recording.bodyBytes, limits.recording.totalBytes)) }
 
-    /// The number of bytes of a body that are recorded before its end; recording all of them would need a second copy.
+    /// The number of body bytes that are recorded before the end; recording all of them would need a second copy.
     private var recordedBeginning: Int { min(recordedBodyLimit, ArrivingBody.pageLimit) }
 
-    /// Records bytes of the body of request `index` if they are part of its beginning.
+    /// Records bytes of a request's body if they belong to its beginning.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - count: The number of bytes of the body that arrived before.
+    ///   - count: The number of body bytes that arrived before.
     ///   - index: The number of the request in the record.
     func recordBeginning(_ bytes: Data, after count: Int, of index: Int) {
         let kept = bytes.prefix(max(0, recordedBeginning - count))

@@ -21,7 +21,7 @@ final class ServerState: Sendable {
         var nextWaiter: UInt64 = 0
         /// Resumed when the last thread has ended.
         var atEnd: CheckedContinuation<Void, Never>?
-        /// The number of bytes of bodies that are held for the executor.
+        /// The number of body bytes that are held for the executor.
         var heldBytes = 0
     }
 

@@ -15,7 +15,7 @@ struct Service {
     private var recordNumber: Int?
     /// The behavior for the request in progress, if it has a body.
     private var behavior: TestServer.Behavior?
-    /// A target with the authority of the previous requests, so that it is not parsed again.
+    /// A target with the authority of the previous requests; keeping it saves parsing the same Host again.
     private var lastTarget: ServedTarget?
 
     init(_ connection: ServerConnection, _ state: ServerState) {

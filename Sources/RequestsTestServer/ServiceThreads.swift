@@ -153,7 +153,7 @@ extension ServiceThreads {
         }
     }
 
-    /// Passes the lead to another thread, if `term` is that of the leader; returns false if no thread can be started.
+    /// Passes the lead to another thread, if `term` is the current leader's; returns false if no thread can be started.
     @discardableResult
     func passLead(of term: LeaderTerm, _ server: ServerState) -> Bool {
         let next = LeaderTerm()

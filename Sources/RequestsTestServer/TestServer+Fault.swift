@@ -16,9 +16,9 @@ extension TestServer {
         case truncateHead(atByte: Int)
         /// The body ends after this number of bytes; at its full length, before its end is marked.
         case truncateBody(atByte: Int)
-        /// The connection is reset after this number of bytes of the body.
+        /// The connection is reset after this number of body bytes.
         case resetBody(atByte: Int)
-        /// After this number of bytes of the body, nothing is sent until the client closes the connection or the server
+        /// After this number of body bytes, nothing is sent until the client closes the connection or the server
         /// stops.
         case stallBody(atByte: Int)
         /// These bytes are sent instead of a response.

@@ -13,10 +13,10 @@ extension TestServer {
     /// ```
     /// The system's OpenSSL is used; without it, the server cannot be started.
     public struct TLS: Sendable {
-        /// The names and addresses in the certificate of the server; the default are those of the loopback.
+        /// The names and addresses in the server's certificate; by default the names and addresses of the loopback.
         public var names: [String]
 
-        /// The certificates that may issue those of clients; nil requests none.
+        /// The certificates that may issue client certificates; nil requests none.
         public var clientTrust: TLSConfiguration.Trust?
 
         /// Whether clients without a certificate are refused, if ``clientTrust`` is set.
@@ -55,7 +55,7 @@ extension TestServer {
     }
 }
 
-/// The authority of the certificates of test servers, which is made once for a process.
+/// The authority that issues the certificates of test servers, which is made once for a process.
 package struct TestCertificates: Sendable {
     private let root: MadeCertificate
     private let key: CertificateKey

@@ -20,7 +20,7 @@ public struct TestServer: Sendable {
         public static func temporarySocket() -> Address {
             let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).sock"
             let path = FileManager.default.temporaryDirectory.appending(path: name).path
-            // The limit of Darwin; that of Linux is 107 bytes.
+            // Darwin's limit; Linux permits 107 bytes.
             return .unix(path: path.utf8.count > 103 ? "/tmp/\(name)" : path)
         }
     }
@@ -43,7 +43,7 @@ public struct TestServer: Sendable {
         ///
         /// While it arrives, this is its first 64 KiB at most; if it ends before its length, the part that arrived.
         public internal(set) var body = Data()
-        /// Whether ``body`` lacks received bytes because of a limit of ``Recording``.
+        /// Whether ``body`` lacks received bytes because ``Recording`` limits it.
         public internal(set) var isBodyCut = false
         /// The trailer fields.
         public internal(set) var trailers = Header.empty

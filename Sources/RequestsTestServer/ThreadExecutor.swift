@@ -2,7 +2,7 @@ import Dispatch
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// Runs tasks on the thread that waits for them, so that a server does not need the cooperative pool.
+/// Runs tasks on the thread that waits for them, which keeps a server independent of the cooperative pool.
 final class ThreadExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []

@@ -8,7 +8,7 @@ package final class CertificateKey: Sendable {
     package enum Kind: Sendable {
         /// An elliptic curve key on P-256.
         case p256
-        /// An RSA key of a number of bits; 1024 is too short for any client.
+        /// An RSA key with this number of bits; every client refuses 1024.
         case rsa(bits: Int)
     }
 

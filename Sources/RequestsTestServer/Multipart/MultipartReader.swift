@@ -7,9 +7,9 @@ extension TestServer {
         public struct Limits: Hashable, Sendable {
             /// The maximum number of parts; the default is 1,000.
             public var parts = 1_000
-            /// The maximum length of the header of one part in bytes; the default is 16 KiB.
+            /// The maximum length of a part's header in bytes; the default is 16 KiB.
             public var headerBytes = 16 << 10
-            /// The maximum length of the content of one part in bytes; the default is 64 MiB.
+            /// The maximum length of a part's content in bytes; the default is 64 MiB.
             public var partBytes = 64 << 20
 
             /// Creates limits with the default values.
@@ -21,7 +21,7 @@ extension TestServer {
         public enum Event: Hashable, Sendable {
             /// A part begins, with these fields.
             case part(Header)
-            /// Bytes of the content of the current part, at least one.
+            /// At least one byte of the current part's content.
             case data(Data)
         }
 
