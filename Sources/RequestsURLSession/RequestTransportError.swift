@@ -4,7 +4,7 @@ public typealias NetworkResult<Resource> = Result<(HTTPURLResponse, Resource), R
 
 /// The error of a call made with `URLSession.perform`.
 ///
-/// Use ``error`` in new code; the other members are those of Requests 0.3.2.
+/// Use ``error`` in new code; the other members exist for code that was written for Requests 0.3.2.
 public struct RequestTransportError: Error {
     /// The error as every executor reports it, with the request, the response and the cause.
     public let error: RequestError

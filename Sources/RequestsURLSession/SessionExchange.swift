@@ -265,7 +265,7 @@ extension SessionExchange {
         }
     }
 
-    /// Records the total number of body bytes sent, including those of earlier transmissions.
+    /// Records the total number of body bytes sent, earlier transmissions included.
     func didSend(_ total: Int) {
         var count = 0
         update { state, _ in

@@ -49,9 +49,9 @@ public struct URLSessionExecutor: RequestExecutor {
     ///     settings: with any value, https requests fail in this way. Use SocketExecutor there.
     ///   - challengeHandler: Responds to ServerTrust and ClientCertificate challenges, on a queue of the session. With
     ///     nil, the system decides. It never receives challenges for Basic, Digest, NTLM, Negotiate and HTML forms, nor
-    ///     those of servers that `tls` refuses. For a server that `tls` accepts, `performDefaultHandling`
-    ///     accepts it. Foundation on Linux has no challenges about the connection and never calls the handler: with
-    ///     one, https requests fail there as above, because the app may rely on it to refuse servers.
+    ///     challenges of servers that `tls` refuses. For a server that `tls` accepts, `performDefaultHandling` accepts
+    ///     it. Foundation on Linux has no challenges about the connection and never calls the handler: with one, https
+    ///     requests fail there before anything is sent, because the app may rely on it to refuse servers.
     ///   - spoolLimit: The maximum size in bytes of a streamed request body, which is stored before it is sent. A
     ///     negative value counts as 0. Bodies in memory and in files are not stored and are not limited.
     public init(

@@ -60,7 +60,7 @@ final class UploadFailure: Sendable {
 // MARK: Files
 
 extension Upload {
-    /// Creates the upload of a file or of a range of its bytes.
+    /// Creates the upload of a file, or of a byte range in it.
     ///
     /// Up to 1 MiB is read into memory now. Of more bytes, a range is copied to a temporary file, and a whole file is
     /// sent in place.

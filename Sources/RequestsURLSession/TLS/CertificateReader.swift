@@ -2,7 +2,7 @@ import RequestsPOSIX
 
 /// The content of an X.509 certificate (RFC 5280 §4), as far as pins and an app's check of the server need it.
 ///
-/// Apple's functions return neither the encoded public key nor the names of a certificate on all of its systems.
+/// Apple's functions do not return the encoded public key and the names of a certificate on every system.
 struct CertificateReader {
     private let der: Data
     private let issuer: ArraySlice<UInt8>

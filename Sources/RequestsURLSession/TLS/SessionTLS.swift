@@ -15,7 +15,7 @@ package struct SessionTLS: Sendable {
     /// Further trusted certificates, as DER.
     package let anchors: [Data]
 
-    /// The name that the certificate must have instead of the host of the URL.
+    /// The name that the certificate must have instead of the URL's host.
     package let serverName: String?
 
     private let pins: TLSConfiguration.Pins
@@ -74,7 +74,7 @@ package struct SessionTLS: Sendable {
 // MARK: Decisions
 
 extension SessionTLS {
-    /// The result of the system's evaluation of a server.
+    /// The system's evaluation of a server.
     package enum Evaluation: Sendable {
         /// The chain and the name are verified.
         case trusted
@@ -89,7 +89,7 @@ extension SessionTLS {
     /// - Parameters:
     ///   - evaluation: The system's result, with the anchors and the name of this value.
     ///   - host: The host of the URL.
-    ///   - chain: The certificates as DER, that of the server first: the verified chain, or what the server sent.
+    ///   - chain: The certificates as DER, the server's first: the verified chain, or what the server sent.
     /// - Returns: The reason to refuse the server; nil to accept it.
     package func refusal(_ evaluation: Evaluation, of host: String, chain: [Data]) -> RequestError? {
         let name = serverName ?? host
