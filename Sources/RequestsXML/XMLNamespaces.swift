@@ -13,7 +13,7 @@ struct XMLNamespaces {
     private var current: [ExactString: Int] = [ExactString("xml"): 1]
     /// The namespaces that the declarations of the open elements have replaced, in order.
     private var replaced: [(prefix: ExactString, number: Int?)] = []
-    /// The number of declarations before each of the open elements.
+    /// For each open element, how many declarations precede it.
     private var scopes: [Int] = []
 
     /// Begins an element.
@@ -45,7 +45,7 @@ struct XMLNamespaces {
         return true
     }
 
-    /// Returns the number of the namespace of a prefix, "" for the default namespace; nil if the prefix is not
+    /// Returns the number of a prefix's namespace, with "" for the default namespace; nil if the prefix is not
     /// declared.
     func number(of prefix: String) -> Int? {
         current[ExactString(prefix)] ?? (prefix.utf8.isEmpty ? 0 : nil)

@@ -174,7 +174,7 @@ struct XMLReader {
     }
 }
 
-/// The name of an attribute with the number of its namespace.
+/// An attribute's name with the number of its namespace.
 struct ExpandedName: Hashable {
     let namespace: Int
     let local: ExactString

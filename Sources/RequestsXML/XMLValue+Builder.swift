@@ -22,7 +22,7 @@ extension XMLValue {
         self.init(name, namespace: namespace, attributes: attributes, content: try content())
     }
 
-    /// A builder of the content of an element.
+    /// A builder for the content of an element.
     @resultBuilder
     public struct ContentBuilder {
         /// Returns an element as content.

@@ -10,7 +10,7 @@ public struct XMLValue: Sendable {
     /// (decision 0025).
     public static let maximumDepth = 512
 
-    /// A part of the content of an element.
+    /// A part of an element's content.
     public enum Node: Hashable, Sendable {
         /// Text with its references replaced.
         ///
@@ -140,7 +140,7 @@ extension XMLValue.Node {
 extension XMLValue: CustomStringConvertible {
     /// The element as XML, with its attributes sorted by name, and with the namespace declarations that are missing.
     ///
-    /// Parsing the description of the root of a parsed document results in an equal element.
+    /// If the element is the root of a parsed document, parsing its description results in an equal element.
     public var description: String { XMLWriter(self).text }
 
     /// Returns `text` with references for all characters that a parser would interpret as markup or normalize.

@@ -54,7 +54,7 @@ struct XMLWriter {
         text += element.content.isEmpty ? "/>" : ">"
     }
 
-    /// Writes a declaration of the namespace of `element` unless it is in scope.
+    /// Declares the namespace of `element` unless it is in scope.
     private mutating func declareNamespace(of element: XMLValue, named name: XMLName) {
         let number = namespaces.number(of: name.prefix)
         guard let namespace = element.namespace else {
