@@ -1,5 +1,5 @@
 extension InputStream {
-    /// Returns an unopened stream of the bytes of `body`.
+    /// Returns an unopened stream that reads `body`.
     ///
     /// The range of a file is read into memory, because an input stream cannot end before the end of its file.
     ///

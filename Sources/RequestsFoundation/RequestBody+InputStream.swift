@@ -23,7 +23,7 @@ extension RequestBody {
 }
 
 extension BodyProvider {
-    /// Returns a provider of a body of type `contentType` that reads the input stream made by `stream`, a new one for
+    /// Returns a body provider for `contentType` that reads the input stream made by `stream`, a new one for
     /// each transmission.
     public static func raw(
         stream: @escaping @Sendable () -> sending InputStream, contentType: MediaType = .binary
@@ -31,7 +31,7 @@ extension BodyProvider {
         raw(body: .stream(stream), contentType: contentType)
     }
 
-    /// Returns a provider of a body of type `contentType` that reads `stream` and can be sent once.
+    /// Returns a body provider for `contentType` that reads `stream` and can be sent once.
     public static func raw(stream: sending InputStream, contentType: MediaType = .binary) -> BodyProvider {
         raw(body: .stream(stream), contentType: contentType)
     }

@@ -109,7 +109,7 @@ extension RequestError {
 }
 
 extension Error {
-    /// The status code of the response in an error of this library or in its `NSError`; nil without a response.
+    /// The response's status code in an error of this library or in its `NSError`; nil without a response.
     public var httpStatusCode: Int? {
         if let error = self as? RequestError { return error.status?.code }
         let error = self as NSError
