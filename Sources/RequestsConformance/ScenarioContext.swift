@@ -51,7 +51,7 @@ struct ScenarioContext: Sendable {
         }
     }
 
-    /// Runs `body` as above, with all responses sent as `behavior` determines.
+    /// Runs `body` with the executor under test; all responses are sent as `behavior` determines.
     func run(
         serving mock: MockExecutor = MockExecutor(.ok()), behaving behavior: TestServer.Behavior = .standard,
         _ body: (ScenarioClient) async throws -> Void
@@ -59,7 +59,7 @@ struct ScenarioContext: Sendable {
         try await run(serving: mock, behaving: { _, _ in behavior }, body)
     }
 
-    /// Runs `body` as above, with `fault` in every response.
+    /// Runs `body` with the executor under test; every response has `fault`.
     func run(
         serving mock: MockExecutor = MockExecutor(.ok()), fault: TestServer.Fault,
         _ body: (ScenarioClient) async throws -> Void

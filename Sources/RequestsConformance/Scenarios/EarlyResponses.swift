@@ -111,7 +111,7 @@ private struct EarlyOutcome: Sendable {
         }
     }
 
-    /// Returns the length of the body of the last request that the server has received to its end.
+    /// Returns the body length of the last request that the server has received to its end.
     func receivedCount() async throws -> Int {
         let count = client.server?.exchanges.count ?? 0
         try await client.waitUntilReceived(count)

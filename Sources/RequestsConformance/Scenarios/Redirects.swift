@@ -5,7 +5,7 @@ extension Scenario {
 
     static let redirects: [Scenario] = [
         Scenario(
-            name: "a 304 to a condition of the request has its own reason, not that of redirects",
+            name: "a 304 to a condition of the request has its own reason, not the reason of a redirect",
             rows: ["C26", "T-60"], group: .redirects
         ) { context in
             let tag = "\"a\""
@@ -246,7 +246,7 @@ extension Scenario {
         },
     ]
 
-    /// Returns the headers of the requests of a GET that is redirected through `locations`.
+    /// Returns the headers of all requests that a GET redirected through `locations` sends.
     private static func headers(
         _ context: ScenarioContext, redirecting locations: [String], status: HTTPStatus
     ) async throws -> [Header] {
