@@ -3,9 +3,9 @@ import RequestsPOSIX
 import RequestsSocket
 import Synchronization
 
-/// A measurement of one client of a comparison: a number of requests of one case, reported as one JSON line.
+/// One client's measurement in a comparison: a number of requests of one case, reported as one JSON line.
 ///
-/// All connections are open before the measurement starts, as those of the other clients are.
+/// All connections are open before the measurement starts, as for the other clients.
 package struct ClientRun: Sendable {
     let kind: ClientCase
     let peer: String

@@ -8,7 +8,7 @@ struct Figure: Sendable {
     let median: Double
     let least: Double
     let most: Double
-    /// The name of the yardstick of the ratio.
+    /// The name of the yardstick that the ratio compares with.
     var yardstick: String?
     /// The median of the ratios, each computed within one round.
     var ratio: Double?

@@ -53,7 +53,7 @@ final class Program {
         throw BenchmarkError("the server did not start: \(errors)")
     }
 
-    /// Returns the path of another program of this package, in the directory of this one.
+    /// Returns the path of another program of this package, which is in the same directory.
     static func sibling(_ name: String) -> String {
         let directory = Bundle.main.executableURL?.deletingLastPathComponent() ?? URL(filePath: ".")
         return directory.appending(path: name).path

@@ -75,7 +75,7 @@ struct Tour {
         return disagreements == 0
     }
 
-    /// Performs a step; the result has `baseURL` in place of that of the environment.
+    /// Performs a step; the result has `baseURL` in place of the environment's base URL.
     private func perform(
         _ step: TourStep, in environment: Environment, comparedWith baseURL: URL
     ) async throws -> StepResult {

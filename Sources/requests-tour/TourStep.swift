@@ -118,7 +118,7 @@ struct TourStep: Sendable {
         }
     }
 
-    /// Creates a step that performs `endpoint` and shows the first line of each message of its trace.
+    /// Creates a step that performs `endpoint` and shows the first line of each message in its trace.
     init<E: Endpoint>(tracing title: String, _ endpoint: E) where E.API == Observatory {
         self.title = title
         prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
