@@ -296,7 +296,7 @@ struct DecodingMemoryTests {
         let coded = bomb(mebibytes: 10_000)
         let response = MockResponse.coded(coded, "gzip")
         let folder = TemporaryDirectory()
-        // The measurement starts after the data of the tests and of the server is allocated.
+        // Measured from here on: the data of the tests and the server is already allocated.
         let before = try #require(ProcessUsage.peakResidentKiB)
         try await withTestServer(serving: MockExecutor(response)) { server in
             let client = Client(

@@ -158,7 +158,7 @@ struct DeliveredLimitTests {
     }
 }
 
-/// Returns the body of the response of a blocking call.
+/// Returns the response body of a blocking call.
 private func bodyAndWait(for request: PreparedRequest, _ executor: any RequestExecutor) async throws -> Data {
     try await onThread { try executor.executeAndWait(request) }.whole()
 }

@@ -89,7 +89,7 @@ struct DiskFormatTests {
         return bytes + text("hello")
     }
 
-    @Test("an entry of a cache of version 1 is read, and one of another version is not used and is removed")
+    @Test("a cache entry of version 1 is read, and one of another version is not used and is removed")
     func cacheEntry() async throws {
         // The name and the checksum depend on the key of the folder.
         let name = "17d6d26e31770adc7bf36c6b835ceb9c6040d877976a09f0bd2d532f395767b1.entry"

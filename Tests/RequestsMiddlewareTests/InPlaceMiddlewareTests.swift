@@ -53,7 +53,7 @@ struct InPlaceMiddlewareTests {
         return executor
     }
 
-    /// A response of the server of ``equivalence(number:)``: its status, fields and body depend on the number.
+    /// A response of the server in ``equivalence(number:)``: its status, fields and body depend on the number.
     private static func response(_ number: Int) -> MockResponse {
         let status: HTTPStatus = [200, 200, 404, 503, 304, 200][number % 6]
         let response = MockResponse.status(status, status == 304 ? "" : "\(number)")

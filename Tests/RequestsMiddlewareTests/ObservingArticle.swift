@@ -2,8 +2,8 @@ import Requests
 import RequestsMiddleware
 import RequestsSocket
 
-// The code of the article on observing, and of the overview of the module, which `MiddlewareArticleTests` runs; a House
-// test finds each of their snippets in this file, line for line.
+// The code in the article on observing and in the module's overview, which `MiddlewareArticleTests` runs; a House test
+// finds each of their snippets in this file, line for line.
 
 enum ObservingArticle {
     /// A place that receives the values of an observer.

@@ -59,7 +59,7 @@ struct RequestMiddlewareTests {
     }
 
     @Test(
-        "middleware of a request responds, replaces errors, and its own error is that of the call",
+        "middleware of a request responds and replaces errors, and the call fails with its error",
         .rows("HT-22"), arguments: Base.allCases, CallForm.allCases)
     fileprivate func replaces(base: Base, form: CallForm) async throws {
         struct Refused: Error {}
@@ -79,7 +79,7 @@ struct RequestMiddlewareTests {
         #expect(error?.underlying is Refused && error?.request?.target.path == "/x" && mock.recordedCount == 1)
     }
 
-    @Test("the request of an error and of a response has no middleware, which has been applied", .rows("HT-22"))
+    @Test("the request in an error or a response has no middleware, which has already been applied", .rows("HT-22"))
     func leaving() async throws {
         let mock = MockExecutor(.status(404))
         let kept = Lock<[PreparedRequest]>([])

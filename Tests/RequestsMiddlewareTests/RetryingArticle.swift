@@ -52,7 +52,7 @@ struct RetryingArticle {
         return executor
     }
 
-    @Test("the decision of the standard policy is that of the article on retrying")
+    @Test("the standard policy decides as the article on retrying says")
     func decision() async throws {
         let request = try preparedRequest()
         let failure = RetryPolicy.Failure(

@@ -7,7 +7,7 @@ enum SigningInArticle {
     enum GitHub: RequestProviding {
         case production
 
-        /// The base URL, of the server of a test.
+        /// The base URL; a test replaces it with its server's.
         @TaskLocal static var server = URL("https://api.github.com")
 
         var baseURL: URL { Self.server }

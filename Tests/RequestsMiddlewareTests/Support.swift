@@ -11,7 +11,7 @@ final class RangeServer: Sendable {
     struct State: Sendable {
         var content: Data
         var header: Header
-        /// The number of bytes after which the body of each of the next responses is cut.
+        /// For each of the next responses, the number of body bytes after which it is cut.
         var cuts: [Int] = []
         /// The maximum number of bytes in a response to a range request.
         var partLimit = Int.max

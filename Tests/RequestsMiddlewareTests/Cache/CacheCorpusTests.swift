@@ -38,7 +38,7 @@ private final class CacheCaseRun: Sendable {
         var contacts = 0
         var seen: [PreparedRequest] = []
         var problems: [String] = []
-        /// The validators of the response of the step before.
+        /// The validators of the previous step's response.
         var tag: String?
         var modified: String?
         var serverNow = 1_800_000_000

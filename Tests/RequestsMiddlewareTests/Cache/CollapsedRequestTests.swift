@@ -63,7 +63,7 @@ struct CollapsedRequestTests {
         #expect(cache.contacts == 1)
     }
 
-    @Test("identical misses of different spans are one request, with the context of one of them")
+    @Test("identical misses of different spans are one request, which has one span's context")
     func traced() async throws {
         let server = SlowServer()
         let cache = cache(server, .caching("max-age=100"))
@@ -134,7 +134,7 @@ struct CollapsedRequestTests {
         }
     }
 
-    @Test("a failure to connect is that of all identical requests, and the deadline of one is its own")
+    @Test("all identical requests fail if connecting fails, and each keeps its own deadline")
     func failures() async throws {
         let server = SlowServer()
         let cache = CacheUnderTest { _ in

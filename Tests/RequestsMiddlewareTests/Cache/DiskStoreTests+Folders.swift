@@ -138,7 +138,7 @@ extension DiskStoreTests {
         let isUnharmed = children.run {
             guard geteuid() == user || setuid(user) == 0 else { return false }
             let store = Caching.DiskStore(folder: path)
-            // The time is that of the stored entry.
+            // Just after the entry was stored, so that it is fresh.
             let caching = Caching(in: store, partition: .named("x")) { Date(timeIntervalSince1970: 1_800_000_001) }
             let executor = MockExecutor { _ in
                 MockResponse(header: .caching("max-age=1000"), body: [.bytes(pattern(500))])

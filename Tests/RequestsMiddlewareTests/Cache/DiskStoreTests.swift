@@ -78,7 +78,7 @@ struct DiskStoreTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(path)/\(name)")
     }
 
-    @Test("the files of another entry and of another folder are not served under a name")
+    @Test("a file under the name of another entry, and what is not a file, are not served")
     func foreign() async throws {
         let cache = cache(Caching.DiskStore(folder: path))
         _ = try await cache.send("/a")
@@ -130,14 +130,14 @@ struct DiskStoreTests {
         #expect(try await !large.send("/large").isHit)
     }
 
-    @Test("the capacity keeps the entry that was used, and removes those of the same age that were not")
+    @Test("beyond the capacity, unused entries are removed before a used one of the same age")
     func usedLast() async throws {
         let store = Caching.DiskStore(folder: path, capacity: 100_000)
         let cache = CacheUnderTest(in: store, partition: .named("test")) { _ in
             MockResponse(header: .caching("max-age=1000"), body: [.bytes(pattern(9_000))])
         }
         for number in 0..<8 { _ = try await cache.send("/\(number)") }
-        // All are old, so that the order of use decides and not the resolution of file times.
+        // All have the same old time, so that only the order of use can decide.
         for name in entryNames {
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 1_000_000)], ofItemAtPath: "\(path)/\(name)")
@@ -292,7 +292,7 @@ struct DiskStoreTests {
         store.entryNow(for: Caching.Key(text: "1:x http://e.com/"))
     }
 
-    @Test("a limit of the size of files, as on a full disk, loses entries and nothing else")
+    @Test("a limit on the size of files, as on a full disk, loses entries and nothing else")
     func full() async throws {
         let store = Caching.DiskStore(folder: path)
         let cache = CacheUnderTest(in: store, partition: .named("x")) { _ in

@@ -31,7 +31,7 @@ struct MemoryStoreTests {
         #expect(try await cache.send("/c", policy: .returnCacheDataDontLoad).status == 200)
     }
 
-    /// The entries of a store in the order of their use, the newest first, without its list of slots.
+    /// A model of the store: its entries in the order of their use, the newest first.
     private struct Model {
         var entries: [(key: Int, size: Int)] = []
 

@@ -63,7 +63,7 @@ private struct CookieCases: Decodable, Sendable {
 struct CookieCorpusTests {
     private static let corpus = Corpora.load("cookies.json", as: CookieCases.self)
 
-    @Test("the cookies of each request are those of RFC 6265bis, in their order", .rows("R-39"))
+    @Test("each request sends the cookies that RFC 6265bis selects, in its order", .rows("R-39"))
     func cases() throws {
         let corpus = try #require(Self.corpus)
         var jar = CookieJar()
@@ -107,7 +107,7 @@ struct CookieCorpusTests {
 
     private static func expectation(of test: CookieCases.Case) -> [[[String]]] {
         var expected = test.steps.compactMap(\.expectCookies)
-        // A case for the list of public suffixes has the result of a client without one as its reference.
+        // The reference result of a case about public suffixes comes from a client without a list of them.
         if case .cookies(let last) = test.reference6265Bis, test.needs == nil, !expected.isEmpty {
             expected[expected.count - 1] = last
         }
@@ -141,7 +141,7 @@ struct CookieCorpusTests {
         }
     }
 
-    @Test("the path of a cookie that names none is that of its request up to the last slash", .rows("R-39"))
+    @Test("a cookie that names no path has its request's path up to the last slash", .rows("R-39"))
     func paths() throws {
         for row in try #require(Self.corpus).defaultPath where row.requestPath.hasPrefix("/") {
             // The paths are taken as they are: a target removes dot segments.

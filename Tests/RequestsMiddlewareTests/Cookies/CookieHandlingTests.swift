@@ -210,7 +210,7 @@ struct CookieHandlingTests {
         #expect(store.cookies.map(\.name) == ["a"])
     }
 
-    @Test("the cookies of a response below 500 and of a retried one are stored, and a retry sends them", .rows("HT-28"))
+    @Test("the cookies of every response are stored, even if it is retried, and the retry sends them", .rows("HT-28"))
     func retries() async throws {
         let count = Lock(0)
         let mock = MockExecutor { _ in

@@ -165,7 +165,7 @@ struct CookieJarTests {
             let results = [open, secure].map { jar.store(value, from: $0, at: now) }
             #expect(results == [isStored, true], "\(value)")
         }
-        // If it was there first, the secure cookie takes its place as it would that of its name.
+        // If the nameless cookie was there first, the secure one replaces it like a cookie of its own name.
         for (value, remaining) in [("=a=2", ["1"]), ("=a=2; Path=/x", ["a=2", "1"]), ("=b=2", ["b=2", "1"])] {
             var jar = try jar(value, from: "http://example.com/")
             jar.store("a=1; Secure", from: secure, at: now)
@@ -224,7 +224,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("a cookie keeps the time of creation of the one that it replaces, unless that has expired", .rows("R-39"))
+    @Test("a cookie that replaces another keeps its time of creation, unless the other has expired", .rows("R-39"))
     func creation() throws {
         var jar = CookieJar(publicSuffixes: .conservative)
         let url = try target("https://example.com/")
@@ -284,10 +284,10 @@ struct CookieJarTests {
     }
 
     @Test(
-        "the list of the system is that of libpsl, which knows more than the rule without a list", .rows("R-39"),
+        "the system's list comes from libpsl, which knows more than the rule without a list", .rows("R-39"),
         .enabled(if: CookieJar.PublicSuffixes.system.contains("github.io"), "libpsl is not installed"))
     func systemSuffixes() {
-        // The rule without a list would answer both differently.
+        // Both show that the list is used: the rule without a list gives the opposite results.
         #expect(!CookieJar.PublicSuffixes.conservative.contains("github.io"))
         #expect(CookieJar.PublicSuffixes.conservative.contains("bbc.uk"))
         for (domain, isSuffix) in [("bbc.uk", false), ("co.uk", true), ("com", true), ("example.com", false)] {

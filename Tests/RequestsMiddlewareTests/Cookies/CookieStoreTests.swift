@@ -23,7 +23,7 @@ struct CookieStoreTests {
     }
 
     @Test(
-        "a file keeps the cookies with a date, with all their parts, and not those of the session",
+        "a file keeps all parts of the cookies with a date, and no session cookies",
         .rows("R-39", "R-74"))
     func contents() async throws {
         let store = try store()
@@ -53,7 +53,7 @@ struct CookieStoreTests {
         }
         let clock = Clock()
         let store = CookieStore(now: {
-            // Taken, so that the clock is not called without end.
+            // Taken, because reading the cookies calls the clock again.
             _ = clock.store.withLock { $0.take() }?.cookies
             return Self.now
         })
@@ -65,7 +65,7 @@ struct CookieStoreTests {
 
     @Test("the dates of cookies are the same after a save, and a save without a change does not write", .rows("R-39"))
     func dates() async throws {
-        // Dates count from 2001, and those of the file from 1970: one of two of these loses its last bit.
+        // Dates count from 2001, but dates in the file from 1970: every second one of these loses its last bit.
         let dates = (0..<200).map {
             Date(timeIntervalSinceReferenceDate: (Double($0 % 9) * 1e8).nextUp + 0.1 * Double($0))
         }
@@ -114,7 +114,7 @@ struct CookieStoreTests {
         #expect(try self.store().cookies.isEmpty)
     }
 
-    @Test("two stores of one file take over the changes of each other", .rows("R-39"))
+    @Test("two stores of one file take over each other's changes", .rows("R-39"))
     func sharing() async throws {
         let (one, two) = (try store(), try store())
         one.store(try Self.head(["a=1; Max-Age=60", "b=1; Max-Age=60"]))
@@ -174,7 +174,7 @@ struct CookieStoreTests {
         }
         #expect(rmdir(inner) == 0)
         store.store(try Self.head(["a=1; Max-Age=60"]))
-        // Bounded by the time limit of the suite, as above.
+        // Bounded by the time limit of the suite.
         while reports.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
         await #expect(throws: CookieStore.Failure.self) { try await store.save() }
         #expect(store.cookies.map(\.name) == ["a"])
@@ -217,7 +217,7 @@ struct CookieStoreTests {
         late.withLock { $0 = store }
         #expect(rmdir(inner) == 0)
         store.store(try Self.head(["a=1; Max-Age=60"]))
-        // Bounded by the time limit of the suite, as above.
+        // Bounded by the time limit of the suite.
         while access(inner + "/cookies", F_OK) != 0 { try await Task.sleep(for: .milliseconds(5)) }
         late.withLock { $0 = nil }
         #expect(
@@ -245,7 +245,7 @@ struct CookieStoreTests {
         #expect(values == (0..<8).map { "t\($0)=199" })
     }
 
-    @Test("a jar that replaces the one of a store replaces the cookies of its file")
+    @Test("replacing a store's jar replaces the cookies in its file")
     func replacedJar() async throws {
         let store = try store()
         store.store(try Self.head(["old=1; Max-Age=60"]))

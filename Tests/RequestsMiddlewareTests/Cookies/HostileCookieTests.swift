@@ -87,7 +87,7 @@ struct HostileCookieTests {
         #expect(jar.cookies.map(\.name) == ["s1", "s2", "s3"])
         jar.store(try head(["s1=v; Secure; Path=/own"]), at: now + 5)
         #expect(jar.cookies.map(\.name) == ["s2", "s3", "s1"])
-        // Only one of them is used, so that the order of use differs from that of creation.
+        // Only one of them is used, so that the order of use differs from the order of creation.
         jar = CookieJar(limits: .init(countPerDomain: 3))
         for (index, path) in ["/a", "/b", "/c"].enumerated() {
             jar.store(try head(["s\(index)=v; Secure; Path=\(path)"]), at: now + Double(index))

@@ -67,7 +67,7 @@ struct AWSCorpusTests {
     }
 
     @Test(
-        "fields of signatures are those of the reference implementation",
+        "a signed request has the same fields as from the reference implementation",
         arguments: file?.cases.filter { $0.signedUrl == nil } ?? [])
     func headers(item: Case) async throws {
         let served = scripted([200])
@@ -96,7 +96,7 @@ struct AWSCorpusTests {
     }
 
     @Test(
-        "presigned URLs are those of the reference implementation",
+        "presigned URLs equal the reference implementation's",
         arguments: file?.cases.filter { $0.signedUrl != nil } ?? [])
     func presigned(item: Case) throws {
         let request = try request(item, url: item.presignedURL)

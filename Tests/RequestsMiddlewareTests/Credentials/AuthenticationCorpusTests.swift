@@ -55,7 +55,7 @@ struct AuthenticationCorpusTests {
 
     static let cases = Corpora.load("auth.json", as: Cases.self)
 
-    @Test("Digest credentials are those of the RFCs and of curl", .rows("R-37"), arguments: cases?.digest ?? [])
+    @Test("Digest credentials equal the examples of the RFCs and curl", .rows("R-37"), arguments: cases?.digest ?? [])
     func digest(item: DigestCase) throws {
         var parameters: FieldParameters = ["realm": item.realm, "nonce": item.nonce]
         let header = item.sourceHeader

@@ -33,7 +33,7 @@ struct CredentialStoreTests {
     @Test("a credential with any expiry is equal to the stored one", .rows("AF-65"))
     func expiries() async throws {
         for number in 0..<64 {
-            // Dates count from 2001 and a file from 1970, so the last bit of half of these is lost.
+            // Dates count from 2001 but a file from 1970, so every second one of these loses its last bit.
             let date = Date(timeIntervalSinceReferenceDate: 800_000_000 + Double(number) / 8_388_608)
             let credential = OAuthCredential(accessToken: "planted", expiration: date)
             _ = try await store.update { _ in credential }

@@ -373,7 +373,7 @@ struct DigestTests {
     }
 }
 
-/// The hashes of the system without some of them.
+/// The system's hashes without some algorithms.
 struct LackingHashes: HashProvider {
     let lacks: Set<HashAlgorithm>
 

@@ -14,7 +14,7 @@ struct SigningTests {
         try #require(RequestEnvironment(string: "http://e.com/api"))
     }
 
-    /// The signature of the examples of AWS, on 24 May 2013.
+    /// The settings of AWS's examples, which are signed on 24 May 2013.
     private static func example(_ payload: AWSSignature.Payload = .signed) -> AWSSignature {
         var signature = AWSSignature(
             credentials: credentials, region: "us-east-1", service: "s3", payload: payload)

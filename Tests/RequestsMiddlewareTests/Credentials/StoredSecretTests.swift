@@ -58,7 +58,7 @@ struct StoredSecretTests {
         }
     }
 
-    @Test("logs and recordings contain no secret of a source of credentials", arguments: Source.allCases)
+    @Test("logs and recordings contain no secret, whatever provides the credentials", arguments: Source.allCases)
     func written(source: Source) async throws {
         let lines = Lock<[String]>([])
         let sink: @Sendable (RequestLogging.Entry) -> Void = { entry in lines.withLock { $0 += entry.lines } }

@@ -27,7 +27,7 @@ struct InterceptorTests {
     }
 
     @Test(
-        "the interceptors of the request surround those of the transport, each once", .rows("HT-22", "HT-24"),
+        "the request's interceptors surround the transport's, and each runs once", .rows("HT-22", "HT-24"),
         arguments: CallForm.allCases)
     func order(form: CallForm) async throws {
         let steps = Collected<String>()
@@ -74,7 +74,7 @@ struct InterceptorTests {
         #expect(error?.reason == .connectionLost && steps.elements == ["transport", "second", "first"])
     }
 
-    @Test("an error that a response function throws is that of the request", .rows("HT-22"))
+    @Test("a request fails with the error that a response function throws", .rows("HT-22"))
     func throwingResponse() async {
         struct Refused: Error {}
         let executor = MockExecutor(.ok("x"))

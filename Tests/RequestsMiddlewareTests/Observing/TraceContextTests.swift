@@ -11,7 +11,7 @@ struct TraceContextTests {
         "a valid traceparent is read and written again",
         arguments: [
             (valid, valid), ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", nil),
-            // Unknown flags are dropped, those of Level 2 are kept.
+            // Unknown flags are dropped, and the flags of Level 2 are kept.
             (
                 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff",
                 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03"

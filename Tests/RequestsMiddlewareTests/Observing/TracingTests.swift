@@ -224,7 +224,7 @@ struct TracingTests {
         let span = try #require(spans.elements.first)
         let texts = Self.texts(span)
         #expect(Set(texts).isSuperset(of: expected), "\(texts)")
-        // The path of a URL can have any number of values.
+        // Without a template, the path is left out: paths can have any number of values.
         #expect(span.name == (method == "GET" ? "GET" : "HTTP") && !texts.contains { $0.hasPrefix("url.template") })
         #expect(!texts.contains { $0.contains("planted@") || $0.contains("=planted") }, "\(texts)")
         if url.contains("sig") {
@@ -245,7 +245,7 @@ struct TracingTests {
         #expect(types == ["connection_failed", "timeout", "too_large"] && spans.elements.allSatisfy(\.hasFailed))
     }
 
-    @Test("the span of a streamed body ends with the body, and the version is that of the response")
+    @Test("the span of a streamed body ends with the body, and has the response's protocol version")
     func streamed() async throws {
         try await withTestServer(serving: MockExecutor(.chunks([Data("a".utf8), Data("b".utf8)]))) { server in
             let spans = Spans()

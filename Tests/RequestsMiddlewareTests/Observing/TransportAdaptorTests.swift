@@ -126,7 +126,7 @@ struct TransportAdaptorTests {
     }
 
     @Test(
-        "the path of an operation is appended to that of the base URL, with the query of both",
+        "the path of an operation is appended to the base URL's path, with the query of both",
         arguments: [
             ("https://e.com", "/pets", "https://e.com/pets"), ("https://e.com/", "/pets", "https://e.com/pets"),
             ("https://e.com/v1/", "/pets?limit=1", "https://e.com/v1/pets?limit=1"),

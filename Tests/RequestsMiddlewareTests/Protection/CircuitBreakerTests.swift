@@ -79,7 +79,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "statuses and errors of the server are failures; those of the client and cancellations are not",
+        "the server's statuses and errors are failures; the client's, and cancellations, are not",
         arguments: [
             (.success(500), true), (.success(502), true), (.success(501), false), (.success(404), false),
             (.success(429), false),

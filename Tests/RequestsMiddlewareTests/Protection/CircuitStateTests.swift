@@ -42,7 +42,7 @@ struct CircuitStateTests {
         #expect(change { $0.isClosed })
     }
 
-    @Test("the head of a stream is the success of a probe, once, and the end of its body counts in the closed circuit")
+    @Test("a probe succeeds once with the head of a stream, and the end of its body counts in the closed circuit")
     func heads() {
         let start = Deadline.now
         var state = CircuitState(.init(failures: 2, pause: .seconds(10), probes: 2))

@@ -70,7 +70,7 @@ struct CoalescingTests {
         #expect(mock.recordedCount == 5)
     }
 
-    @Test("identical requests of different spans are sent once, with the context of one of them")
+    @Test("identical requests of different spans are sent once, with one span's context")
     func traced() async throws {
         let gate = Gate()
         let (mock, arrivals) = (gate.executor, Arrivals())
@@ -126,7 +126,7 @@ struct CoalescingTests {
         #expect(mock.recordedCount == requests.count, "\(mock.recordedRequests)")
     }
 
-    @Test("an error is that of all calls, but a cancelled call does not end the others")
+    @Test("all calls fail with the error of the exchange, but a cancelled call does not end the others")
     func failures() async throws {
         let gate = Gate()
         let (mock, arrivals) = (gate.executor, Arrivals())

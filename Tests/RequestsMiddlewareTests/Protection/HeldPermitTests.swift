@@ -13,7 +13,7 @@ struct HeldPermitTests {
         return request
     }
 
-    /// A body whose length is unknown, and which nobody reads to its end.
+    /// A body whose length is unknown, and which the tests do not read to its end.
     private static let longBody = [MockResponse.BodyEvent.chunks(count: 1_000) { _ in Data(count: 1_000) }]
 
     private func status(_ executor: some RequestExecutor) async throws -> HTTPStatus {

@@ -8,7 +8,7 @@ import Testing
 struct MemoryBudgetTests {
     private static let chunk = Data(repeating: 7, count: 32 << 10)
 
-    /// A server of bodies of the number of chunks in the path, with their length after `/known/`.
+    /// A server whose body has as many chunks as the path says; after `/known/`, it announces the length.
     private static func server(_ before: @escaping @Sendable () async -> Void = {}) -> MockExecutor {
         MockExecutor { request in
             await before()

@@ -79,7 +79,8 @@ struct ShareLedgerTests {
             return own == 0 || own + count <= perOrigin
         }
 
-        /// The index of the call that has waited longest of those that are first of their origin and may use more.
+        /// The index of the call to admit next: it has waited longest, is the first of its origin, and its origin may
+        /// use more.
         var candidate: Int? {
             waiting.indices.first { index in
                 let call = waiting[index]

@@ -85,7 +85,7 @@ struct SharedBudgetTests {
                         return try await executors[number / 8].perform(api.get(.data, from: "/known"))
                     }
                 }
-                // Four bodies use the whole budget. The other twelve wait, including those of the second executor.
+                // Four bodies use the whole budget. The other twelve wait, including all of the second executor.
                 while meter.bytes < size { await Task.yield() }
                 for _ in 0..<1_000 { await Task.yield() }
                 #expect(meter.bytes == size && budget.used == size)

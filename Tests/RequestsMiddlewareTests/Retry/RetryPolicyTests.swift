@@ -149,7 +149,7 @@ struct RetryPolicyTests {
     }
 
     @Test(
-        "a request keeps its idempotence when its resource changes; a derived request has that of its method",
+        "a request keeps its idempotence when its resource changes; a derived request's method determines it again",
         .rows("PM-24"))
     func inheritedIdempotence() throws {
         let api = AnonymousRequestProvider("http://e.com")

@@ -57,7 +57,7 @@ struct RetryingTests {
     }
 
     @Test(
-        "the delays are those of the strategy, and the attempts passed to a function are 0, 1 and 2",
+        "the strategy determines the delays, and the attempts passed to a function are 0, 1 and 2",
         .rows("T-57", "PM-101"))
     func delays() async throws {
         let clock = ManualClock()
@@ -159,7 +159,7 @@ struct RetryingTests {
     }
 
     @Test(
-        "each attempt has the priority of the request, and all run at one task priority: that of a waiting caller",
+        "each attempt has the request's priority, and all run at one task priority, the waiting caller's",
         .rows("PM-100"),
         arguments: [CallForm.awaited, .completion])
     func priority(form: CallForm) async throws {
@@ -321,7 +321,7 @@ struct RetryingTests {
         #expect(seen.withLock { $0 } == ["no", "no", "no", "no"])
     }
 
-    @Test("a body that can be sent once is sent once, and the error is that of the exchange")
+    @Test("a body that can be sent once is sent once, and its response is returned")
     func oneShot() async throws {
         struct Piece: RequestBody.Source {
             var data: Data? = Data("x".utf8)

@@ -82,7 +82,7 @@ struct OAuthCorpusTests {
         }
     }
 
-    @Test("token requests are those of RFC 6749", .rows("AF-64"))
+    @Test("token requests equal the examples of RFC 6749", .rows("AF-64"))
     func requests() throws {
         for item in try #require(Self.cases).requests {
             let (id, secret) = (item.client.id, item.client.secret)

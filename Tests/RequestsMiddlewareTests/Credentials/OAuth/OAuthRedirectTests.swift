@@ -145,7 +145,7 @@ struct OAuthRedirectTests {
         }
     }
 
-    @Test("an issuer must be that of the server, and is required if announced (RFC 9207)")
+    @Test("an issuer must equal the server's, and is required if announced (RFC 9207)")
     func issuers() throws {
         let known = server(issuer: "https://login.e.com")
         var strict = known

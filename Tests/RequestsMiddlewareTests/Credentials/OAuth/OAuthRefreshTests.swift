@@ -147,7 +147,7 @@ struct OAuthRefreshTests {
         }
     }
 
-    @Test("an authenticator does not take its own stored token for that of another process", .rows("AF-65"))
+    @Test("an authenticator recognizes a stored token as its own and not another process's", .rows("AF-65"))
     func ownCredential() async throws {
         let folder = TemporaryDirectory()
         let file = OAuthCredential.FileStore(path: folder.path(of: "token"))
