@@ -141,7 +141,7 @@ private struct Change {
     /// The whole value with the change.
     var value: JSONValue
 
-    /// Returns the removals of each member of `value`, which is at `path`.
+    /// Returns changes that each remove one member of `value`, which is at `path`.
     static func removals(from value: JSONValue, at path: String = "") -> [Change] {
         nested(in: value, path) { removals(from: $0, at: $1) }
             + (value.object ?? [:]).keys.map { name in
@@ -149,7 +149,7 @@ private struct Change {
             }
     }
 
-    /// Returns the replacements of `value`, which is at `path`, and of all below it by values of each other type.
+    /// Returns changes that replace `value`, which is at `path`, or a value below it, by a value of another type.
     static func replacements(of value: JSONValue, at path: String = "") -> [Change] {
         var others: [JSONValue] = [.null, .bool(true)]
         if value.double == nil { others.append(.integer(1)) }
@@ -159,7 +159,7 @@ private struct Change {
         return others.map { Change(path: path, value: $0) } + nested(in: value, path) { replacements(of: $0, at: $1) }
     }
 
-    /// Returns the changes of the members and elements of `value`, as changes of `value`.
+    /// Returns changes of `value` that change one of its members or elements.
     private static func nested(
         in value: JSONValue, _ path: String, _ changes: (JSONValue, String) -> [Change]
     ) -> [Change] {
@@ -184,7 +184,7 @@ private struct Change {
         }
     }
 
-    /// Returns the violations of the schema at the path of the change.
+    /// Returns how the changed value violates the schema at the path of the change.
     func violations() throws -> [String] {
         try HARSchema.violations(in: JSONEncoder().encode(value)).filter { $0.hasPrefix("\(path): ") }
     }

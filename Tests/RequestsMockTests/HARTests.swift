@@ -104,7 +104,7 @@ struct HARTests {
         #expect(long?.reason == .other)
     }
 
-    @Test("the timings of an executor are those of the recording; a reused connection has none of its own")
+    @Test("a recording has the timings that the executor measured")
     func timings() {
         var metrics = RawResponse.Metrics()
         metrics.timeToLookup = .milliseconds(2)

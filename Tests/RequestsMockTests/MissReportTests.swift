@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Reports of mocks")
 struct MissReportTests {
-    /// Returns the description of the error of `endpoint` over `mock`, with this file's name for its path.
+    /// Returns the error of `endpoint` over `mock` as text, with this file's name for its path.
     private func report<E: Endpoint>(
         _ mock: MockExecutor, _ endpoint: E, api: E.API
     ) async throws -> String {

@@ -32,7 +32,7 @@ struct RecordedSecretTests {
         ),
     ]
 
-    @Test("the secrets of a body of any form are replaced, and its other bytes are recorded", arguments: bodies)
+    @Test("secrets in a body of any format are replaced, and its other bytes are recorded", arguments: bodies)
     func recorded(body: String, type: MediaType, shown: String) async throws {
         let recorder = HARRecorder()
         let mock = MockExecutor(.ok(body, contentType: type)).intercepted(by: recorder)

@@ -215,7 +215,7 @@ struct WireSnapshotTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "a")
     }
 
-    @Test("of two recorders of different texts in one file, one fails and the file has the text of the other")
+    @Test("if two recorders write different texts to one file, one fails and the file has the other's text")
     func twoRecorders() async throws {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "shared")
