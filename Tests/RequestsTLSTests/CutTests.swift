@@ -103,7 +103,7 @@ struct TLSCutTests {
             let (peers, near, far) = try peers(server)
             near.capacity = count
             for _ in 0..<4 {
-                // The capacity is that of the bytes that have not been read.
+                // The capacity counts only bytes that have not been read.
                 let before = near.receivedCount
                 near.capacity = max(0, count - before)
                 let isDone = try peers.client.handshake() == nil

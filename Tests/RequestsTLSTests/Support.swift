@@ -71,7 +71,7 @@ final class MemoryLink: TLSTransport {
     var changedByte: Int?
     /// The greatest number of bytes that are kept for the reader.
     var capacity = Int.max
-    /// The greatest number of bytes of one receive.
+    /// The greatest number of bytes that one call receives.
     var longestReceive = Int.max
     private(set) var isEnded = false
     private(set) var receivedCount = 0
@@ -148,7 +148,7 @@ struct Peers {
             try TLSStream(server: server, over: channels.1))
     }
 
-    /// Creates peers over a link in memory, and returns them with both ends, that of the client first.
+    /// Creates peers over a link in memory, and returns them with both ends, the client's first.
     static func inMemory(_ authority: TestAuthority) throws -> (Peers, near: MemoryLink, far: MemoryLink) {
         let (near, far) = MemoryLink.pair()
         let context = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))

@@ -57,7 +57,7 @@ struct TLSTrustTests {
         #expect(try failure(.system, SystemTrust(files: ["/none.pem"], folders: [hashed.path])) == nil)
     }
 
-    /// The hash of the name of a root, by which OpenSSL finds it.
+    /// The hash of a root's name, by which OpenSSL finds it.
     func hash(of certificate: MadeCertificate) throws -> String {
         let read = try #require(NativeFunctions.find("d2i_X509", as: NativeFunctions.ReadCertificate.self))
         typealias Hash = @convention(c) (UnsafeMutableRawPointer?) -> UInt
@@ -109,7 +109,7 @@ struct TLSTrustTests {
         #expect(own.problem == .configuration && own.detail.contains("missing.pem"))
     }
 
-    @Test("own certificates replace those of the system, or are added to them")
+    @Test("own certificates replace the system's, or are added to them")
     func own() throws {
         let other = try CertificateMaker.authority("Other").make(CertificateKey(.p256))
         try directory.write(Array(other.pem), to: "other.pem")
