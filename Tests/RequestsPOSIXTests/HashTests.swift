@@ -5,7 +5,7 @@ import Testing
 @Suite("Hashes of the system")
 struct HashTests {
     private static let abc = Data("abc".utf8)
-    /// The message of 896 bits of FIPS 180-4's examples.
+    /// The 896-bit message from FIPS 180-4's examples.
     private static let long = Data(
         ("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmno"
             + "ijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu").utf8)

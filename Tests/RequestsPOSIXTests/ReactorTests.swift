@@ -84,7 +84,7 @@ struct ReactorTests {
         #expect(await outcome { () throws(WaitError) in try await event.wait(by: past) } == nil)
     }
 
-    @Test("a deadline earlier than that of a running wait ends its wait in time")
+    @Test("a wait with an earlier deadline than a running wait ends in time")
     func earlierDeadline() async throws {
         let late = WakeEvent(on: reactor)
         let early = WakeEvent(on: reactor)

@@ -4,7 +4,7 @@ import RequestsPOSIX
 import Synchronization
 import Testing
 
-/// A connected pair of channels on the reactor of a test.
+/// A connected pair of channels on a test's reactor.
 struct ChannelPair {
     let near: Channel
     let far: Channel
@@ -58,7 +58,7 @@ extension Channel {
 
 /// Runs other tasks until `condition` is true.
 ///
-/// The limit of 45 s is shorter than that of the suites, because a child process has no time limit.
+/// The limit of 45 s is shorter than the suites' limits, because a child process has no time limit.
 func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
     let end = Deadline.after(.seconds(45))
     while !condition() {
