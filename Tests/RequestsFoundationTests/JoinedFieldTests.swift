@@ -7,7 +7,7 @@ import Testing
 struct JoinedFieldTests {
     private static let url = URL("https://e.com/a")
 
-    /// Returns the values of Location in the header of an `HTTPURLResponse` with the field value `joined`.
+    /// Returns the Location values that are read from an `HTTPURLResponse` with the field value `joined`.
     private static func locations(_ joined: String) -> [String] {
         let response = HTTPURLResponse(
             url: url, statusCode: 302, httpVersion: "HTTP/1.1", headerFields: ["Location": joined])

@@ -148,7 +148,7 @@ struct URLRequestTests {
     }
 
     @Test(
-        "a cache policy converts to that of URLRequest and back", .rows("RQ-4"),
+        "a cache policy converts to URLRequest's and back", .rows("RQ-4"),
         arguments: [
             PreparedRequest.CachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
             .returnCacheDataDontLoad, .reloadRevalidatingCacheData,

@@ -111,4 +111,4 @@ struct RequestCorpusTests {
     }
 }
 
-/// Returns the bytes of a text of the corpora, in which each scalar represents one byte.
+/// Returns the bytes of a corpus text, in which each scalar represents one byte.

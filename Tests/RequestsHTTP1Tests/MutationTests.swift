@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Mutations")
 struct MutationTests {
-    /// Returns the number of calls of a reader that receives one byte at a time.
+    /// Returns how often a reader is called if it receives one byte at a time.
     private static func calls(of reader: some MessageReader, _ bytes: [UInt8]) -> Int {
         var (input, reading, reader) = (SplitInput(bytes, .oneByteAtATime), Reading(), reader)
         _ = try? input.read(&reader, into: &reading)

@@ -85,7 +85,7 @@ struct CoderTests {
         }
     }
 
-    @Test("decoders that contain a JSON decoder use that of the API", .rows("RQ-25"))
+    @Test("decoders that need a JSON decoder use the API's", .rows("RQ-25"))
     func combined() async throws {
         let client = Client(api, executor: StubExecutor(200, json))
         #expect(try await client.perform { $0.get(.optional(.json(Commit.self)), from: "/x") } == commit)

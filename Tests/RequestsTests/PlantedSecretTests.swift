@@ -74,7 +74,7 @@ struct PlantedSecretTests {
         }
     }
 
-    @Test("the description of a challenge contains no values of the server", .rows("R-74"))
+    @Test("the description of a challenge contains no values that the server chose", .rows("R-74"))
     func challenges() throws {
         let text = "Digest realm=\"a\u{202E} hunter2\", nonce=hunter2, Negotiate aHVudGVyMg=="
         let challenges = AuthenticationChallenge.challenges(in: text)

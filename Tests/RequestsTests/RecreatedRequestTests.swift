@@ -124,7 +124,7 @@ struct RecreatedRequestTests {
         }
     }
 
-    @Test("a created request to another origin keeps its secrets, such as those of a token server", .rows("R-27"))
+    @Test("a created request to another origin, such as a token server, keeps its secrets", .rows("R-27"))
     func tokenServer() async throws {
         let refreshing: FunctionMiddleware.Function = { [secrets] request, next in
             for url in ["http://tokens.com/t", "http://e.com/t"] {

@@ -188,7 +188,7 @@ struct RedirectSecretTests {
 struct RedirectEnvironmentTests {
     private static let below = "https://a.com/v1/x"
 
-    /// Returns the fields of a request of the environment https://a.com/v1/ after redirects through `hops`.
+    /// Returns the fields that a request in the environment https://a.com/v1/ has after redirects through `hops`.
     private func fields(
         from first: String, through hops: [String], own: [Field] = [], forced: Bool = false
     ) throws -> [String] {

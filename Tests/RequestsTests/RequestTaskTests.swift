@@ -91,7 +91,7 @@ struct RequestTaskTests {
     }
 
     @Test(
-        "the final state of a failed call is completed, and that of a cancelled call is cancelled",
+        "a failed call ends as completed, and a cancelled call as cancelled",
         .rows("PM-80", "PM-72"))
     func failures() async {
         for (reason, state) in [

@@ -85,7 +85,7 @@ struct SentRequestTests {
         #expect(try await executor.adding("X-Outer").response(for: api.get(.text, from: "/a")).request == nil)
     }
 
-    @Test("the request of a response and of an error is outside of its call")
+    @Test("the request in a response or an error no longer belongs to its call")
     func outsideOfCalls() async throws {
         let kept = Lock<[PreparedRequest]>([])
         let executor = MockExecutor(.status(404)).intercepting { request, next in
@@ -129,7 +129,7 @@ struct SentRequestTests {
         #expect(response.request?.method == .post && response.request?.header["X-Late"] == "1")
     }
 
-    @Test("descriptions of the head of a request contain no secrets")
+    @Test("descriptions of a request's head contain no secrets")
     func descriptions() async throws {
         let executor = MockExecutor(.ok()).intercepting { request, next in
             var request = request

@@ -9,7 +9,7 @@ import Testing
 /// A value of one word moves in one step, which would hide that it is stored and taken at the same time.
 @Suite("Wide values and cancellation", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct WideValueTests {
-    /// The duration of the test of each width in each call style.
+    /// The time for testing each width in each call style.
     private static let duration =
         ProcessInfo.processInfo.environment["REQUESTS_STRESS_SECONDS"].flatMap { Double($0) }
         .map { .milliseconds(Int64($0 * 1_000 / 8)) } ?? Duration.milliseconds(150)
@@ -32,7 +32,7 @@ struct WideValueTests {
         queue.setSpecific(key: completionKey, value: .queue)
         DispatchQueue.main.setSpecific(key: completionKey, value: .mainActor)
         await withCheckedContinuation { continuation in
-            // `Round` blocks its thread; the thread of a serial queue is not one of the cooperative pool.
+            // `Round` blocks its thread, which must therefore not belong to the cooperative pool.
             DispatchQueue(label: "test.steps").async {
                 let end = ContinuousClock.now + duration
                 // On a busy machine the thread that cancels may be too late for a while.
@@ -60,7 +60,7 @@ struct WideValueTests {
 
 private let completionKey = DispatchSpecificKey<WideValueTests.CallStyle>()
 
-/// Counts the calls of a test and the live parts of its values.
+/// Counts a test's calls and the parts of its values that have not been released.
 private final class Census: Sendable {
     private struct Counts {
         var calls = 0
@@ -69,7 +69,7 @@ private final class Census: Sendable {
         var living = 0
         var made = 0
         var delivered = 0
-        /// The number of releases on the queue of each call style; the key nil counts those on other queues.
+        /// The number of releases on the queue of each call style; the key nil counts releases on other queues.
         var releases: [WideValueTests.CallStyle?: Int] = [:]
         var atEnd: CheckedContinuation<Void, Never>?
     }
@@ -83,7 +83,7 @@ private final class Census: Sendable {
     /// The number of decoded values that no caller has received.
     var late: Int { counts.withLock { $0.made - $0.delivered } }
 
-    /// Returns the number of releases on other queues than the one of `style`.
+    /// Returns the number of releases on other queues than the queue of `style`.
     func releases(outside style: WideValueTests.CallStyle) -> Int {
         counts.withLock { $0.releases.reduce(0) { $1.key == style ? $0 : $0 + $1.value } }
     }

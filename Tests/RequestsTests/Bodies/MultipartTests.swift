@@ -165,7 +165,7 @@ struct MultipartTests {
     }
 
     @Test(
-        "a file or a stream has the given filename and type; a file otherwise those of its URL",
+        "a file or a stream has the given filename and type; without them, a file's URL determines both",
         .rows("AF-31", "AF-32", "AF-33"))
     func filenames() async throws {
         try await withFile(of: 3) { url, _ in

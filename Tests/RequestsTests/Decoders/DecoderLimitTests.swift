@@ -10,7 +10,7 @@ struct DecoderLimitTests {
         StubExecutor { request in .stream(chunks, type: "text/plain", to: request) }
     }
 
-    @Test("a limit replaces that of the decoder, and reaches the executor", .rows("RQ-25"))
+    @Test("a limit replaces the decoder's, and reaches the executor", .rows("RQ-25"))
     func delivery() throws {
         let limits: [ResponseBody.Delivery] = [
             ResponseDecoder.json([Int].self).limited(to: 9).delivery,

@@ -41,7 +41,7 @@ struct PageItemsTests {
         return collected
     }
 
-    @Test("items are those of all pages in order, and empty pages are skipped")
+    @Test("items come from all pages in order, and empty pages are skipped")
     func items() async throws {
         let client = Self.client()
         #expect(try await Self.collected(client.pages(of: Lists.all, by: .linkHeader).items) == [1, 2, 3])

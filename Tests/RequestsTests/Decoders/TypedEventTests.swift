@@ -24,7 +24,7 @@ private func client(_ chunks: [String], error: RequestError? = nil) -> Client<Ga
 
 @Suite("Events with decoded data")
 struct TypedEventTests {
-    @Test("the data of each event is decoded by the decoder of the API, beside its name", .rows("RQ-25"))
+    @Test("the API's decoder decodes the data of each event, and the event's name is available", .rows("RQ-25"))
     func values() async throws {
         let client = client([
             ": ping\n\nevent: part\nid: 7\ndata: {\"text_part\":\ndata: \"a\"}\n\nda", "ta: {\"text_part\": \"b\"}\n\n",
