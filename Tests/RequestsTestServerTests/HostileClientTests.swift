@@ -330,7 +330,7 @@ private func descriptorLimit() -> Int {
     return Int(clamping: limit.rlim_cur)
 }
 
-/// Returns the number of threads of the process whose names begin with `prefix`.
+/// Returns how many threads of the process have names that begin with `prefix`.
 private func threads(named prefix: String) throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
         let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)

@@ -32,7 +32,7 @@ struct LeakTests {
         }
     }
 
-    /// Returns the number of unix sockets of this process at the path of `address`: the listener and each accepted
+    /// Returns how many unix sockets this process has at the path of `address`: the listener and each accepted
     /// connection.
     ///
     /// A child that another suite forks has copies of them until it executes its program.

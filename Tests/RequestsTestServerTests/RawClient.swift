@@ -58,7 +58,7 @@ struct RawClient {
         return all
     }
 
-    /// Returns the statuses of the responses in `bytes`, in order; `methods` are those of the requests.
+    /// Returns the statuses of the responses in `bytes`, in order; `methods` are the methods of the requests.
     static func statuses(in bytes: [UInt8], to methods: [HTTPMethod]) throws -> [Int] {
         var remainder = bytes[...]
         var statuses: [Int] = []

@@ -10,7 +10,7 @@ import Testing
 
 private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
 
-/// The number of the threads of all servers of this process that serve connections; nil if the system does not show it.
+/// The number of threads in this process that serve connections, for all servers; nil if the system does not show it.
 private func servingThreads() throws -> Int? {
     let folder = "/proc/self/task"
     guard FileManager.default.fileExists(atPath: folder) else { return nil }

@@ -146,7 +146,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a response has the current date, that of its own field or of the behavior, or none", .rows("PM-130"))
+    @Test("a response has the current date, its own Date field, the behavior's date, or none", .rows("PM-130"))
     func dates() async throws {
         let mock = MockExecutor { request in
             guard request.target.path != "/own" else {
@@ -250,7 +250,7 @@ struct ServingTests {
     ]
 
     @Test(
-        "a response that is always the same is sent like that of a function, with any framing and fault",
+        "a constant response is sent like a function's, with any framing and fault",
         .rows("PM-130", "R-73"),
         arguments: [
             TestServer.Behavior(), TestServer.Behavior(framing: .chunked(sizes: [3])),
