@@ -67,7 +67,7 @@ final class HelloFloodPeer: Sendable {
     private final class Line: Sendable {
         let socket: Socket
         let hasReceived = Atomic(false)
-        /// The number of bytes of a record that have been sent.
+        /// The number of record bytes that have been sent.
         let offset = Atomic(0)
 
         init(_ socket: consuming Socket) {

@@ -162,7 +162,7 @@ struct SessionTrustTests {
         #expect(try refusal(TLSConfiguration(pins: pins), [])?.reason == refused)
     }
 
-    @Test("the name of the settings replaces that of the URL for pins and the check", .rows("HT-25"))
+    @Test("the configured server name replaces the URL's host for pins and the check", .rows("HT-25"))
     func serverName() throws {
         let chain = try Chain()
         let other = try #require(TLSConfiguration.Fingerprint(bytes: Array(repeating: 7, count: 32)))

@@ -60,6 +60,6 @@ func withFolder(_ body: (_ path: String) async throws -> Void) async throws {
 
 /// The platform of the tests.
 enum Support {
-    /// Whether URLSession is that of swift-corelibs-foundation, which uses libcurl.
+    /// Whether URLSession comes from swift-corelibs-foundation, which uses libcurl.
     static let isOnLinux = SessionFailure.Implementation.current == .curl
 }

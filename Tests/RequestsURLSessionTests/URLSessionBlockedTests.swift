@@ -55,7 +55,7 @@ struct URLSessionBlockedTests {
             for style in ExecutorUnderTest.CallStyle.allCases {
                 try check(try await subject.using(style).run(scenario) == .passed)
             }
-            // The end of the process destroys the state of OpenSSL, so libcurl must have left the flooded handshakes.
+            // When the process ends, it destroys OpenSSL's state, so libcurl must have left the flooded handshakes.
             try await withTestServer(serving: MockExecutor(.ok("served"))) { server in
                 try check(try await URLSessionExecutor().execute(try server.request()).text == "served")
             }
@@ -173,7 +173,7 @@ private struct Calls {
                 }
             }
         }
-        // Cancelled calls, and those of an executor that is reset, have no limit.
+        // Cancelled calls, and calls of an executor that is reset, end without a time limit.
         for method in [HTTPMethod.get, .post] {
             let unlimited = try request(method) { _ in }
             try await expect(.cancelled) {

@@ -108,7 +108,7 @@ struct URLSessionLifeTests {
     }
 
     @Test(
-        "challenges for credentials are rejected, and those of the connection are left to the session",
+        "challenges for credentials are rejected, and challenges about the connection are left to the session",
         .rows("PM-13", "C25"),
         arguments: [
             (NSURLAuthenticationMethodHTTPBasic, ChallengeDisposition.reject),

@@ -100,7 +100,7 @@ struct URLSessionPerformTests {
         }
     }
 
-    @Test("without a response the error contains that of the session, and the request", .rows("RQ-29", "RQ-32"))
+    @Test("without a response, the error contains the session's error and the request", .rows("RQ-29", "RQ-32"))
     func noResponse() async throws {
         let error = try await outcome(.ok(), behaving: .failing(.closeBeforeHead)).failure
         #expect((error?.underlyingError as? URLError)?.code == .badServerResponse)

@@ -123,7 +123,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("framing fields of the request are replaced by those of its body", .rows("L6"))
+    @Test("framing fields of the request are replaced by the body's framing", .rows("L6"))
     func framing() async throws {
         try await withTestServer(serving: echo) { server in
             let header: Header = [
@@ -294,7 +294,7 @@ struct URLSessionRequestTests {
     }
 }
 
-/// A change of the length of a file, which happens once.
+/// A change of a file's length, which happens once.
 private final class FileChange: Sendable {
     private let path: String
     private let count: Int
@@ -338,7 +338,7 @@ private func chunks(_ chunks: [Data]) -> AsyncStream<Data> {
     }
 }
 
-/// Returns the permissions of the files of stored bodies, by name.
+/// Returns the permissions of the files that hold stored bodies, by name.
 private func spooledFiles() throws -> [String: Int] {
     let folder = FileManager.default.temporaryDirectory.path
     var files: [String: Int] = [:]
