@@ -8,7 +8,7 @@ import Testing
 /// The reader of this package can be stricter, is never more lenient, and returns the same values.
 @Suite("XML compared with Foundation", .timeLimit(.minutes(10)))
 struct XMLDifferentialTests {
-    /// A fifth of the number of inputs of other suites, because libxml2 takes most of the time.
+    /// A fifth of the inputs that other suites use, because libxml2 takes most of the time.
     private let inputs = Mutator.inputs / 5
 
     @Test("every well-formed document is read, with the values that libxml2 reports", .rows("AF-55", "R-71", "R-72"))
@@ -112,7 +112,7 @@ struct XMLDifferentialTests {
         return result
     }
 
-    /// A builder of values from the events of Foundation's parser.
+    /// Builds values from the events of Foundation's parser.
     private final class Builder: NSObject, XMLParserDelegate {
         var roots: [XMLValue] = []
         var errors: [Int] = []
