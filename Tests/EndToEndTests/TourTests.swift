@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The tour", .timeLimit(.minutes(10)))
 struct TourTests {
-    /// Returns a process of the executable of the tour, which has not been started.
+    /// Returns a process that runs the tour, and that has not been started.
     private static func process(_ arguments: [String]) -> Process {
         let process = Process()
         process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()

@@ -31,7 +31,7 @@ struct FeatureMapTests {
     static func proven() throws -> [String: Set<String>] {
         var proven: [String: Set<String>] = [:]
         let files = try Repository.here.swiftFiles(in: "Tests") + Repository.here.swiftFiles(in: "Sources")
-        // The ids in the examples below are not those of tests.
+        // The ids in the examples below do not come from tests.
         for file in files where !file.path.hasSuffix("/FeatureMapTests.swift") {
             let name = "\(file.target)/\(URL(filePath: file.path).deletingPathExtension().lastPathComponent)"
             proven[name, default: []].formUnion(Self.proven(by: file.text))

@@ -64,7 +64,7 @@ struct LinkageTests {
 
 /// A system without libssl.
 enum MissingLibssl {
-    /// Runs `command` where every libssl of the system is an empty file, in a namespace of mounts of its own.
+    /// Runs `command` in a mount namespace where every libssl of the system is an empty file.
     static func run(_ command: String) throws -> Outcome {
         let hide = """
             for file in $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | sed -n 's/.*libssl\\.so.* => //p'); do

@@ -33,7 +33,7 @@ extension ProtocolTextTests {
         Exception("RequestsPOSIX/ProcessUsage", "VmHWM:", "The kernel writes this text in ASCII."),
         Exception(
             "RequestsSocket/Connecting/Origin", "left.socketPath == right.socketPath",
-            "All origins of an executor have the same path, that of its configuration."),
+            "All origins of an executor have the same path, from its configuration."),
         Exception(
             "Requests/Description/Bodies/BodyProvider+BodyError", "enum BodyError",
             "An error of this package; its scheme is ASCII."),
@@ -119,7 +119,7 @@ extension ProtocolTextTests {
             "RequestsMock/Recording/HARArchive", "struct HARError", "An error of this package, for people to read."),
         Exception(
             "RequestsTestServer/Multipart/MultipartReader", "enum MultipartError",
-            "An error of this package; its text is not that of a peer."),
+            "An error of this package; its text does not come from a peer."),
         Exception("RequestsXML/XMLNamespaces", "ExactString", "ExactString compares its scalars."),
         Exception("RequestsXML/XMLValue", "escaped +=", "The operands are scalars, not characters."),
     ]

@@ -5,7 +5,7 @@ import Testing
 /// Protocol text is read and written as bytes (Docs/Decisions/0023-protocol-text-is-bytes.md).
 ///
 /// The scan reads source text, not types: it recognizes a string by its declaration in the file or by the operation.
-/// The property tests (ProtocolWriterTests and those of the readers) cover uses that only the types reveal.
+/// The property tests (ProtocolWriterTests and the readers' tests) cover uses that only the types reveal.
 @Suite("Protocol text")
 struct ProtocolTextTests {
     static let folders = [

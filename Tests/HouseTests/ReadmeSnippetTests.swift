@@ -23,7 +23,7 @@ struct ReadmeSnippetTests {
         for block in blocks {
             let lines = block.split(separator: "\n", maxSplits: 1)
             let article = try Repository.here.text(of: "Sources/\(module)/\(module).docc/\(lines[0])")
-            // The tests of a program are in another module of the package.
+            // A program's tests are in another module, so its declarations are `package`.
             let code = lines[1].trimmingCharacters(in: .whitespacesAndNewlines).replacing("package ", with: "")
             #expect(article.contains("```swift\n\(code)\n```"), "\(lines[0]): \(code)")
         }

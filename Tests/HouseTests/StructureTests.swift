@@ -104,7 +104,7 @@ struct StructureTests {
             for line in file.lines {
                 guard let match = line.firstMatch(of: declaration) else { continue }
                 types[String(match.1)] = file.path
-                // The parameters of a generic type are no uses of the types that have their names.
+                // The parameters of a generic type do not count as uses of types with the same names.
                 let parameters = (match.2 ?? "").matches(of: /(\w+)(?::|,|>)/).map { String($0.1) }
                 for name in parameters { code = code.replacing(try Regex("\\b\(name)\\b"), with: "") }
             }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Documentation and messages use the terms of RFC 9110 and of the platform (Docs/Contributing.md).
+/// Documentation and messages use the terms of RFC 9110 and the platform (Docs/Contributing.md).
 @Suite("Words")
 struct WordsTests {
     /// Phrases to avoid, each with the term to use instead.

@@ -121,7 +121,7 @@ struct SearchBooks: RequestConvertible {
     var timeoutInterval: TimeInterval { return 15 }
 }
 
-// The calls of that README, with one correction: the cases of the result are those of the code.
+// The calls of that README, with one correction: the result's cases have the names of the code, not of the README.
 
 struct App {
     let session: URLSession

@@ -32,7 +32,7 @@ struct LargeUploadTests {
             listener = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         }
 
-        /// Receives one request on a separate thread, and passes the number of bytes of its body to `completion`.
+        /// Receives one request on a separate thread, and passes its body's length in bytes to `completion`.
         func serve(_ count: Int, completion: @escaping @Sendable (Int) -> Void) {
             Thread.detachNewThread { [listener] in
                 let connection = accept(listener.fileDescriptor, nil, nil)
@@ -57,7 +57,7 @@ struct LargeUploadTests {
         }
     }
 
-    /// Returns a number of the status of the process, in KiB.
+    /// Returns a value of the process's status in KiB.
     private static func kibibytes(_ name: String) throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })

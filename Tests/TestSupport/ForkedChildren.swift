@@ -5,7 +5,7 @@ import Foundation
 
 /// The forked children of a test, each with the forking thread as its only thread.
 ///
-/// A thread of the parent may hold a lock of the Swift runtime during the fork, and a child that needs the lock never
+/// A parent's thread may hold a lock of the Swift runtime during the fork, and a child that needs the lock never
 /// ends. That is not a defect of the library, so an alarm ends such a child, and it is forked again. The hangs are
 /// counted, because a lock of the library would make most children hang; see ``hangsAreRare``.
 package struct ForkedChildren {

@@ -14,8 +14,8 @@ package struct Golden: Sendable {
         URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     }
 
-    /// Returns the lines that differ from those of the file; with `REQUESTS_RECORD=1` in the environment, writes the
-    /// file instead.
+    /// Returns the lines that differ from the file; with `REQUESTS_RECORD=1` in the environment, writes the file
+    /// instead.
     package func differences(from lines: [String]) throws -> [String] {
         if ProcessInfo.processInfo.environment["REQUESTS_RECORD"] != nil {
             try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)

@@ -35,7 +35,7 @@ package enum SmallDisk {
             && mount("none", path, "tmpfs", 0, "size=\(bytes),mode=700") == 0
     }
 
-    /// Enters a new namespace of mounts, and of users if the process is not that of the superuser.
+    /// Enters a new mount namespace, and a new user namespace unless the superuser runs the process.
     private static func isolate(_ unshare: Unshare) -> Bool {
         let (mounts, users): (Int32, Int32) = (0x20000, 0x1000_0000)
         let (user, group) = (getuid(), getgid())

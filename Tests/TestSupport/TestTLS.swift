@@ -1,14 +1,14 @@
 internal import CRequestsPOSIX
 package import RequestsTLS
 
-/// The OpenSSL that tests use: that of the system, unless REQUESTS_TEST_TLS in the environment names another one, as
-/// the paths of libcrypto and libssl with a colon between them.
+/// The OpenSSL that tests use: the system's, unless REQUESTS_TEST_TLS in the environment names another one, as the
+/// paths of libcrypto and libssl with a colon between them.
 package enum TestTLS {
     private static let paths = getenv("REQUESTS_TEST_TLS").map {
         String(cString: $0).split(separator: ":").map(String.init)
     }
 
-    /// The library, which is that of the process from then on.
+    /// The library, which the process uses from then on.
     package static let library: TLSLibrary = {
         guard let paths, let crypto = paths.first, let ssl = paths.last else { return .shared }
         let library = TLSLibrary(cryptoFile: crypto, sslFile: ssl)

@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// The names are those of Apple.
+// Apple's names break our formatting rules.
 // The declarations of Apple's CryptoKit that the sources use, with Apple's signatures; nothing is called.
 public import Foundation
 

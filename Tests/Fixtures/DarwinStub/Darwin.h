@@ -1,4 +1,4 @@
-// What the sources use of Darwin that Linux lacks or declares otherwise. Values and prototypes are those of Darwin's
+// What the sources use of Darwin that Linux lacks or declares otherwise. Values and prototypes are copied from Darwin's
 // manual; nothing is called.
 #ifndef REQUESTS_STUB_DARWIN_H
 #define REQUESTS_STUB_DARWIN_H

@@ -1,8 +1,8 @@
 // swift-format-ignore-file
-// The names are those of Apple.
+// Apple's names break our formatting rules.
 // The declarations of Apple's Security, CoreFoundation and URLSession that the sources use and Linux lacks, with
 // Apple's signatures.
-// Values are those of SecBase.h; nothing is called.
+// Values are copied from SecBase.h; nothing is called.
 public import Foundation
 public import FoundationNetworking
 

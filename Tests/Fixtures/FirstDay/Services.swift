@@ -10,7 +10,7 @@ func services(_ github: Client<GitHub>) async throws {
             "/echo", with: .json(["id": .integer(id), "name": "x"], as: "application/merge-patch+json"),
             receiving: .text)
     }
-    // The order of the members of a dictionary is not defined.
+    // A dictionary's members have no defined order.
     let members = patch.split(separator: "|").last?.count ?? 0
     report("26 a JSON body with a media type of its own", "\(patch.contains("merge-patch+json")), \(members) bytes")
     let prompt: JSONValue = ["stream": true, "messages": [["role": "user", "content": "Hi"]]]

@@ -6,7 +6,7 @@ import RequestsHTTP1
 
 /// Reads one input twice, whole and in pieces: neither may trap, and both must have the same result.
 ///
-/// The first byte selects the reader, the method and the size of the pieces. The other bytes are those of the peer.
+/// The first byte selects the reader, the method and the size of the pieces. The peer sends the other bytes.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard count > 0 else { return 0 }

@@ -11,7 +11,7 @@ import Synchronization
 
 /// The number of connections so far.
 let connections = Atomic(0)
-/// The number of rounds of hashes so far.
+/// The number of completed calls of ``hash(_:)``.
 let hashes = Atomic(0)
 
 /// Connects, and sends data in both directions.
@@ -51,12 +51,13 @@ func initialize(_ libcurl: String) {
     typealias Initialize = @convention(c) (Int) -> Int32
     guard let library = dlopen(libcurl, RTLD_NOW), let function = dlsym(library, "curl_global_init") else { exit(3) }
     let everything = 3
-    // The type of the function is that of curl.h.
+    // The function's type is declared in curl.h.
     guard unsafeBitCast(function, to: Initialize.self)(everything) == 0 else { exit(3) }
 }
 
 if CommandLine.arguments.count > 1 { initialize(CommandLine.arguments[1]) }
-// With “fork” as a second argument, a child that computes hashes ends so, and its status is that of this process.
+// With “fork” as a second argument, a child exits while its threads compute hashes, and this process reports its
+// failure.
 if CommandLine.arguments.dropFirst(2).first == "fork" {
     try hash(Data())
     let child = rp_fork(60, false)

@@ -7,7 +7,7 @@ import Testing
 struct WireTests {
     let shop = Client(ShopAPI(), executor: MockExecutor())
 
-    @Test("the wire text of an endpoint is that of the test")
+    @Test("an endpoint has the wire text in the test")
     func inline() throws {
         try shop.assertWire(
             Items.named("pen"),
@@ -18,7 +18,7 @@ struct WireTests {
                 """)
     }
 
-    @Test("the wire texts of all cases are those of a file")
+    @Test("all cases have the wire texts in a file")
     func recorded() throws {
         try shop.assertWire(allCasesOf: Orders.self, recordedIn: "orders.txt")
     }
