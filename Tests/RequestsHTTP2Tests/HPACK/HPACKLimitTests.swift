@@ -38,14 +38,16 @@ struct HPACKLimitTests {
         var encoder = HPACKEncoder()
         var decoder = HPACKDecoder()
         let large = (0..<100).map { FieldBytes("x-\($0)", String(repeating: "a", count: $0)) }
-        for turn in 0..<4 {
+        // The third list consists of fields that the second one has stored beyond the limit.
+        for (turn, list) in [[Self.field], large, Array(large.suffix(20)), [Self.field]].enumerated() {
             var block: [UInt8] = []
-            encoder.encode(outgoing(turn == 1 ? large : [Self.field]), into: &block)
+            encoder.encode(outgoing(list), into: &block)
             if turn == 1 {
                 #expect(throws: HPACKError.listTooLarge(limit: 3500)) { try decoder.decode(block, limit: 3500) }
             } else {
-                #expect(try decoder.decode(block, limit: 3500) == [Self.field])
+                #expect(try decoder.decode(block, limit: 3500) == list)
             }
+            if turn == 2 { #expect(block == (0..<20).map { 0x80 | 81 - $0 }) }
         }
     }
 
@@ -77,7 +79,7 @@ struct HPACKLimitTests {
         // Updates of the size are no fields, so the list stays empty.
         let updates = [UInt8](repeating: 0x20, count: 1000)
         #expect(try decoder.decode(updates, limit: 500) == [])
-        #expect(throws: HPACKError.blockTooLarge(limit: 499)) { try decoder.decode(updates, limit: 499) }
+        #expect(throws: HPACKError.blockTooLarge(limit: 500)) { try decoder.decode(updates + [0x20], limit: 500) }
         // A field that never ends is not kept beyond that.
         decoder = HPACKDecoder()
         var received: ReceivedFields?

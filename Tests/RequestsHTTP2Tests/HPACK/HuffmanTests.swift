@@ -11,6 +11,36 @@ struct HuffmanTests {
         #expect(HuffmanCode.codes.map(\.length) == HuffmanCode.lengths)
     }
 
+    private func decoded(_ code: [UInt8]) -> [UInt8]? {
+        var text: [UInt8] = []
+        return HuffmanCode.decode(code.span, into: &text) ? text : nil
+    }
+
+    @Test("every byte is encoded and decoded, alone and among others")
+    func roundTrip() {
+        let all = (0...255).map { UInt8($0) }
+        let texts: [[UInt8]] = [[], all, all.reversed()] + all.map { [$0] } + all.map { [0x61, $0, $0, 0x62] }
+        for text in texts {
+            var code: [UInt8] = []
+            HuffmanCode.encode(text.span, into: &code)
+            #expect(code.count == HuffmanCode.encodedCount(of: text.span))
+            #expect(decoded(code) == text)
+            // Without its last byte, the code has fewer symbols or is invalid.
+            if !code.isEmpty { #expect(decoded(code.dropLast()) != text) }
+        }
+    }
+
+    @Test(
+        "padding is at most 7 bits, all ones, and EOS is an error",
+        arguments: [
+            ([0x1F], [0x61]), ([0x18], nil), ([0x1F, 0xFF], nil), ([0xFF], nil), ([0xFE], nil), ([0xF8], [0x26]),
+            ([0xFF, 0xFF, 0xFF, 0xFF], nil), ([0xFF, 0xFF, 0xFF, 0xFC], nil), ([0xFF, 0xFF, 0xFF, 0xF3], [0x0A]),
+            ([0x00], nil), ([0x07], [0x30]), ([], []),
+        ] as [([UInt8], [UInt8]?)])
+    func padding(code: [UInt8], text: [UInt8]?) {
+        #expect(decoded(code) == text)
+    }
+
     /// The column “code as hex” of appendix B, from symbol 0 to EOS.
     static let appendixB = """
         1ff8 7fffd8 fffffe2 fffffe3 fffffe4 fffffe5 fffffe6 fffffe7 fffffe8 ffffea 3ffffffc fffffe9 fffffea 3ffffffd
