@@ -8,7 +8,8 @@ struct FrameReaderTests {
     private static func part(_ stream: UInt32, _ count: Int, ends: Bool = false) -> Frame {
         .data(
             Frame.DataPart(
-                stream: stream, range: 0..<0, countedBytes: count, remainingBytes: count, endsStream: ends))
+                stream: stream, range: 0..<0, countedBytes: count, remainingBytes: count,
+                isEmptyFrame: count < 2, endsStream: ends))
     }
 
     private static let opaque: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -161,7 +162,7 @@ struct FrameReaderTests {
     @Test("a peer without HTTP/2 is named with its first bytes", .rows("H-2"), arguments: beginnings)
     func otherProtocols(text: String, received: String) {
         let bytes = Array(text.utf8)
-        let error = HTTP2Error(.notHTTP2, in: nil, received: received)
+        let error = HTTP2Error(.notHTTP2, in: nil, detail: "it sent “\(received)”")
         #expect(FrameReading(bytes).error == error)
         for pieces in FrameReading.splits(of: bytes.count) {
             #expect(FrameReading(bytes, in: pieces).error == error, "\(pieces)")

@@ -43,7 +43,7 @@ struct FrameWriterTests {
     func removal() {
         var writer = FrameWriter()
         writer.settingsAcknowledgement()
-        writer.removeAll()
+        writer.replaceAll(with: [])
         writer.windowUpdate(1, increment: 2)
         #expect(writer.bytes == WireFrame.windowUpdate(1, 2))
     }

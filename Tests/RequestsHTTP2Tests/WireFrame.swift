@@ -79,7 +79,7 @@ struct FrameReading: Equatable {
                         content += input[part.range]
                         let whole = joined ?? part
                         joined = part.countedBytes < part.remainingBytes ? whole : nil
-                        if joined == nil { frames.append(.data(whole.asWhole(endingStream: part.endsStream))) }
+                        if joined == nil { frames.append(.data(whole.asWhole(endingWith: part))) }
                     case .headers:
                         blocks.append(reader.block)
                         frames.append(frame)
@@ -101,9 +101,9 @@ struct FrameReading: Equatable {
 
 extension Frame.DataPart {
     /// The whole frame that this first part begins.
-    fileprivate func asWhole(endingStream endsStream: Bool) -> Frame.DataPart {
+    fileprivate func asWhole(endingWith last: Frame.DataPart) -> Frame.DataPart {
         Frame.DataPart(
             stream: stream, range: 0..<0, countedBytes: remainingBytes, remainingBytes: remainingBytes,
-            endsStream: endsStream)
+            isEmptyFrame: last.isEmptyFrame, endsStream: last.endsStream)
     }
 }

@@ -16,6 +16,20 @@ package enum Corpora {
         return ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
     }()
 
+    /// Returns the rows of the table in the file `name`, each as its cells, or nil if the folder does not exist.
+    package static func table(_ name: String) -> [[String]]? {
+        guard arePresent else { return nil }
+        do {
+            let text = try String(contentsOf: URL(filePath: folder).appending(path: name), encoding: .utf8)
+            return text.split(separator: "\n").map { line in
+                line.dropFirst(2).dropLast(2).split(separator: " | ").map(String.init)
+            }
+        } catch {
+            Issue.record("could not read \(name): \(error)")
+            return nil
+        }
+    }
+
     /// Returns the content of the file `name`, or nil if the folder does not exist.
     ///
     /// A file that cannot be read or decoded is an issue of the test that uses it.

@@ -29,7 +29,7 @@ package enum Token {
     }
 
     /// Returns whether every byte is allowed in a field value.
-    static func isFieldValue(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    package static func isFieldValue(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let words = UnsafeRawBufferPointer(bytes)
         var index = 0
         // Eight bytes at a time: plain if each is from 0x20 to 0x7E. Otherwise they are checked one by one.

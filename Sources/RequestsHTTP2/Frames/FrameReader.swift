@@ -1,3 +1,5 @@
+import Requests
+
 /// A reader of the frames of a connection (RFC 9113 §4), which arrive in any number of pieces.
 ///
 /// Pass it all received bytes, once:
@@ -34,6 +36,8 @@ package struct FrameReader: ~Copyable, Sendable {
     private var unreadData = 0
     /// The padding of a DATA frame that has not arrived; nil before its length is known.
     private var unreadPadding: Int?
+    /// Whether a part of the DATA frame had content.
+    private var hasContent = false
     private var openBlock: OpenBlock?
 
     /// The header block of the last ``Frame/headers(stream:endsStream:)``, without padding and priority.
@@ -97,7 +101,7 @@ package struct FrameReader: ~Copyable, Sendable {
             throw HTTP2Error(error, in: header.type, on: header.stream)
         }
         self.header = header
-        (unreadData, unreadPadding) = (header.length, header.flags.contains(.padded) ? nil : 0)
+        (unreadData, unreadPadding, hasContent) = (header.length, header.flags.contains(.padded) ? nil : 0, false)
     }
 
     /// Checks that the peer begins with SETTINGS; a server that begins with text is named, as one of HTTP/1.1 or SSH.
@@ -105,7 +109,8 @@ package struct FrameReader: ~Copyable, Sendable {
         guard header.type != .settings || header.flags.contains(.acknowledgement) else { return }
         // The length of a frame that a peer may send begins with 0 or 1, never with a printable character.
         guard stored[0] < 0x20 else {
-            throw HTTP2Error(.notHTTP2, in: nil, received: String(decoding: stored, as: UTF8.self))
+            let text = ErrorText.quoted(String(decoding: stored, as: UTF8.self))
+            throw HTTP2Error(.notHTTP2, in: nil, detail: "it sent \(text)")
         }
         throw HTTP2Error(.firstFrame, in: header.type, on: header.stream)
     }
@@ -167,10 +172,12 @@ package struct FrameReader: ~Copyable, Sendable {
         unreadData -= dropped
         unreadPadding = padding - dropped
         position = content.upperBound + dropped
+        hasContent = hasContent || !content.isEmpty
         if unreadData == 0 { self.header = nil }
         return .data(
             Frame.DataPart(
                 stream: header.stream, range: content, countedBytes: before - unreadData, remainingBytes: before,
+                isEmptyFrame: unreadData == 0 && !hasContent,
                 endsStream: unreadData == 0 && header.flags.contains(.endStream)))
     }
 

@@ -7,9 +7,9 @@ package struct FrameWriter: ~Copyable, Sendable {
 
     package init() {}
 
-    /// Removes all bytes, and keeps the memory.
-    package mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
+    /// Replaces all bytes, and keeps the memory.
+    package mutating func replaceAll(with newBytes: [UInt8]) {
+        bytes.replaceSubrange(bytes.indices, with: newBytes)
     }
 
     /// Appends the header of a frame whose payload has `length` bytes, at most 16,384.

@@ -51,6 +51,8 @@ package enum HTTP2Violation: String, CaseIterable, Error, Hashable, Sendable {
     case manyEmptyFrames = "more than 1000 frames carry nothing"
     case manyStreamErrors = "more than 100 streams of the peer failed"
     case manyResets = "the peer resets too many streams"
+    /// No frame has arrived within 10 seconds of a PING.
+    case unacknowledgedPing = "no frame has arrived for 10 seconds, not even the acknowledgement of a PING"
 
     /// The code of the GOAWAY or RST_STREAM frame that reports the violation.
     package var code: HTTP2ErrorCode {
@@ -59,6 +61,7 @@ package enum HTTP2Violation: String, CaseIterable, Error, Hashable, Sendable {
         case .windowSetting, .windowExceeded, .windowOverflow: .flowControlError
         case .endedStream, .resetStream: .streamClosed
         case .compression: .compressionError
+        case .unacknowledgedPing: .noError
         case .manyContinuations, .headerBlockTooLarge, .manyAcknowledgements, .manyEmptyFrames, .manyStreamErrors,
             .manyResets:
             .enhanceYourCalm
@@ -74,14 +77,14 @@ package struct HTTP2Error: Error, Hashable, Sendable {
     package let frame: FrameType?
     /// The stream of the frame; 0 for a frame that concerns the connection.
     package let stream: StreamID
-    /// The first bytes that a peer without HTTP/2 has sent; unescaped text.
-    package let received: String?
+    /// The cause in words, if there is more to say.
+    package let detail: String?
 
-    package init(_ violation: HTTP2Violation, in frame: FrameType?, on stream: StreamID = 0, received: String? = nil) {
+    package init(_ violation: HTTP2Violation, in frame: FrameType?, on stream: StreamID = 0, detail: String? = nil) {
         self.violation = violation
         self.frame = frame
         self.stream = stream
-        self.received = received
+        self.detail = detail
     }
 
     /// The code of the GOAWAY or RST_STREAM frame that reports the error.
@@ -97,6 +100,6 @@ extension HTTP2Error: CustomStringConvertible {
             if stream != 0 { place += " on stream \(stream)" }
             place += ": "
         }
-        return place + violation.rawValue + (received.map { ": it sent \(ErrorText.quoted($0))" } ?? "")
+        return place + violation.rawValue + (detail.map { ": \($0)" } ?? "")
     }
 }

@@ -11,6 +11,14 @@ package struct ReceivedSettings: Hashable, Sendable {
 
     package init() {}
 
+    /// Replaces the values that `other` contains, table sizes excepted.
+    mutating func merge(_ other: ReceivedSettings) {
+        maximumConcurrentStreams = other.maximumConcurrentStreams ?? maximumConcurrentStreams
+        initialWindowSize = other.initialWindowSize ?? initialWindowSize
+        maximumFrameSize = other.maximumFrameSize ?? maximumFrameSize
+        maximumHeaderListSize = other.maximumHeaderListSize ?? maximumHeaderListSize
+    }
+
     /// Reads the payload of a frame, whose length is a multiple of six.
     ///
     /// Unknown settings are ignored.

@@ -1,0 +1,153 @@
+package import Requests
+
+/// The result of opening a stream.
+package enum StreamOpening: Hashable, Sendable {
+    case opened(StreamSlot)
+    /// The peer allows no more streams now, or may be lost; ``ConnectionEvent/places(_:)`` follows.
+    case full
+    /// The connection takes no more streams.
+    case draining
+    /// The peer has announced that it does not accept a header list of that size (RFC 9113 §6.5.2).
+    case headTooLarge(limit: Int)
+}
+
+extension ConnectionState {
+    /// Opens a stream with the head of a request.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields, which are valid.
+    ///   - answersHead: Whether the method is HEAD, whose response has no body.
+    ///   - endsStream: Whether the request has neither a body nor trailers.
+    ///   - now: The current instant.
+    /// - Returns: The stream, or the reason why nothing was sent.
+    package mutating func open(
+        _ fields: OutgoingFields, answersHead: Bool = false, endsStream: Bool, at now: Deadline
+    ) -> StreamOpening {
+        guard !isDraining else { return .draining }
+        guard freePlaces > 0 else { return .full }
+        if let limit = peerSettings.maximumHeaderListSize, fields.listSize > limit {
+            return .headTooLarge(limit: limit)
+        }
+        if let payload = liveness.pingAfterSilence(at: now) {
+            queue.append { $0.ping(payload, isAcknowledgement: false) }
+        }
+        let index = insertStream(nextStream)
+        // Beyond the largest number, after which the connection drains; the addition cannot overflow 32 bits.
+        nextStream += 2
+        streams[index].length.isForbidden = answersHead
+        streams[index].start = queue.written + queue.count
+        sendBlock(fields, index, endsStream: endsStream)
+        knownPlaces = freePlaces
+        return .opened(streams.slot(at: index))
+    }
+
+    /// Sends the head of a response; an interim one does not end the stream.
+    ///
+    /// Does nothing if the stream has ended, or if its final head was sent.
+    package mutating func respond(
+        to slot: StreamSlot, _ fields: OutgoingFields, isInterim: Bool = false, endsStream: Bool = false
+    ) {
+        guard failure == nil, let index = streams.index(of: slot), streams[index].sending == .head else { return }
+        guard !isInterim else {
+            let block = encode(fields)
+            return queue.append { $0.headers(block, on: slot.stream, endsStream: false) }
+        }
+        sendBlock(fields, index, endsStream: endsStream)
+    }
+
+    private mutating func sendBlock(_ fields: OutgoingFields, _ index: Int, endsStream: Bool) {
+        let (id, block) = (streams[index].id, encode(fields))
+        queue.append { $0.headers(block, on: id, endsStream: endsStream) }
+        streams[index].sending = .body
+        if endsStream { endSending(index) }
+    }
+
+    private mutating func encode(_ fields: OutgoingFields) -> [UInt8] {
+        var block: [UInt8] = []
+        encoder.encode(fields, into: &block)
+        return block
+    }
+
+    /// Whether bytes of the head of the request were sent, so that the peer may act on it.
+    package func hasSentHead(of slot: StreamSlot) -> Bool {
+        streams.index(of: slot).map { streams[$0].start < queue.written } ?? true
+    }
+
+    // MARK: Bodies
+
+    /// Queues a DATA frame for bytes of a body that are at hand.
+    ///
+    /// If it returns less than `count`, call it again with the remainder until it returns 0; then wait for
+    /// ``ConnectionEvent/capacity(_:)``. Streams that wait for the window of the connection have one frame each in turn.
+    ///
+    /// - Parameters:
+    ///   - slot: The stream.
+    ///   - count: The number of bytes at hand.
+    ///   - endsStream: Whether they are the last of the message.
+    /// - Returns: The number of bytes queued; their owner keeps them until they are written.
+    package mutating func write(_ slot: StreamSlot, _ count: Int, endsStream: Bool = false) -> Int {
+        guard failure == nil, count > 0, let index = streams.index(of: slot), streams[index].sending == .body else {
+            return 0
+        }
+        let hasTurn = streams[index].isGranted || turns.isEmpty
+        if streams[index].isGranted { grants -= 1 }
+        streams[index].isGranted = false
+        let allowed = hasTurn ? min(count, streams[index].sendWindow, room, FrameReader.maximumPayload) : 0
+        guard allowed > 0 else {
+            streams[index].wantsCapacity = true
+            queueTurn(of: index)
+            return 0
+        }
+        streams[index].sendWindow -= allowed
+        sendWindow -= allowed
+        emptyFrames.restore(allowed)
+        let isLast = endsStream && allowed == count
+        queue.appendData(allowed, of: slot, endsStream: isLast)
+        if isLast { endSending(index) }
+        return allowed
+    }
+
+    /// Ends the message, with trailers if there are any; bytes that were not written are left out.
+    package mutating func end(_ slot: StreamSlot, trailers: OutgoingFields? = nil) {
+        guard failure == nil, let index = streams.index(of: slot), streams[index].sending == .body else { return }
+        if streams[index].isGranted { grants -= 1 }
+        streams[index].isGranted = false
+        if let trailers {
+            sendBlock(trailers, index, endsStream: true)
+        } else {
+            queue.appendData(0, of: slot, endsStream: true)
+            endSending(index)
+        }
+    }
+
+    /// The number of bytes that all streams together can queue now.
+    private var room: Int { min(sendWindow, HTTP2Limits.queuedBody - queue.bodyCount) }
+
+    /// Adds a stream that waits, and whose own window is open, to those that wait for the connection.
+    mutating func queueTurn(of index: Int) {
+        guard streams[index].wantsCapacity, streams[index].sendWindow > 0, !streams[index].isQueued else { return }
+        streams[index].isQueued = true
+        turns.append(streams.slot(at: index))
+    }
+
+    /// Notifies the streams whose turn it is, one for each frame for which there is room.
+    ///
+    /// Nothing is reserved for them: a stream that does not write delays no other.
+    mutating func grantTurns(into events: inout [ConnectionEvent]) {
+        var granted = 0
+        while granted < turns.count, room - grants * FrameReader.maximumPayload > 0 {
+            let slot = turns[granted]
+            granted += 1
+            // The stream may have ended since it began to wait.
+            guard let index = streams.index(of: slot) else { continue }
+            streams[index].isQueued = false
+            // SETTINGS may have closed its window; WINDOW_UPDATE queues it again.
+            guard streams[index].wantsCapacity, streams[index].sendWindow > 0 else { continue }
+            streams[index].wantsCapacity = false
+            streams[index].isGranted = true
+            grants += 1
+            events.append(.capacity(slot))
+        }
+        turns.removeFirst(granted)
+    }
+}

@@ -1,0 +1,89 @@
+import Requests
+
+extension ConnectionState {
+    /// Queues what begins a connection: the preface, SETTINGS with the values that differ from a default, and the
+    /// larger window of the connection (RFC 9113 §3.4, §6.5.2).
+    mutating func begin(at now: Deadline) {
+        let isClient = role == .client
+        let first =
+            isClient ? (SettingID.enablePush, 0) : (SettingID.maximumConcurrentStreams, limits.concurrentStreams)
+        let settings = [
+            first, (SettingID.initialWindowSize, limits.streamWindow),
+            (SettingID.maximumHeaderListSize, limits.headBytes),
+        ]
+        receiveWindow.grow(to: limits.connectionWindow)
+        let increment = receiveWindow.update(at: now)
+        queue.append { writer in
+            if isClient { writer.preface() }
+            writer.settings(settings)
+            if increment > 0 { writer.windowUpdate(0, increment: increment) }
+        }
+    }
+
+    /// Applies the peer's SETTINGS and acknowledges them (RFC 9113 §6.5.3).
+    mutating func receiveSettings(
+        _ settings: ReceivedSettings, into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        for size in settings.headerTableSizes { encoder.setMaximumTableSize(size) }
+        if let size = settings.initialWindowSize { try changeSendWindows(to: size) }
+        peerSettings.merge(settings)
+        queue.append(acknowledgements: 1) { $0.settingsAcknowledgement() }
+        try checkAcknowledgements(in: .settings)
+        if !isSettled { events.append(.settled) }
+        isSettled = true
+    }
+
+    /// Changes the send windows of all streams, which may become negative (RFC 9113 §6.9.2).
+    private mutating func changeSendWindows(to size: Int) throws(HTTP2Error) {
+        let change = size - initialSendWindow
+        for index in streams.indices {
+            guard streams[index].sendWindow + change <= WindowSize.largest else {
+                throw HTTP2Error(.windowOverflow, in: .settings)
+            }
+            streams[index].sendWindow += change
+            queueTurn(of: index)
+        }
+    }
+
+    /// The send window with which a stream begins.
+    var initialSendWindow: Int { peerSettings.initialWindowSize ?? WindowSize.initial }
+
+    /// The number of streams that can be opened now; 0 on a server.
+    package var freePlaces: Int {
+        guard role == .client, !isDraining, !isInDoubt else { return 0 }
+        let limit = isSettled ? peerSettings.maximumConcurrentStreams ?? .max : HTTP2Limits.presumedStreams
+        return max(0, limit - streams.count - heldPlaces.count)
+    }
+
+    /// Whether the connection takes no more streams.
+    package var isDraining: Bool {
+        failure != nil || goAway != nil || hasDrained || nextStream > .largest
+    }
+
+    /// The number of streams that have not ended.
+    package var streamCount: Int { streams.count }
+
+    /// Takes no more streams, and announces it with GOAWAY; streams that are open continue (RFC 9113 §6.8).
+    package mutating func drain() {
+        guard failure == nil, !hasDrained else { return }
+        hasDrained = true
+        announcedLast = lastPeerStream
+        let last = lastPeerStream
+        queue.append { $0.goAway(lastStream: last, .noError) }
+    }
+
+    /// Takes no more streams, and ends those that the peer has not processed.
+    mutating func receiveGoAway(_ received: Frame.GoAway, into events: inout [ConnectionEvent]) {
+        goAway = received
+        if role == .client {
+            // By number, so that the order of the events is that of the requests.
+            for index in streams.indices.sorted(by: { streams[$0].id < streams[$1].id })
+            where streams[index].id > received.lastStream {
+                let slot = streams.slot(at: index)
+                close(index, as: .reset)
+                events.append(.reset(slot, StreamReset(code: .refusedStream, isUnprocessed: true, error: nil)))
+            }
+        }
+        events.append(.goAway(received))
+    }
+}

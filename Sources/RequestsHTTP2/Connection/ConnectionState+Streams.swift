@@ -1,0 +1,134 @@
+package import Requests
+
+/// The state of a stream number; the table of ``StreamRecord`` says what it means.
+enum StreamPlace {
+    /// In the table, at this index.
+    case active(Int)
+    case idle
+    case closed(ClosedStreams.Ending)
+    /// Reset by us, or closed long ago.
+    case forgotten
+}
+
+extension ConnectionState {
+    /// Returns the state of the stream `id`.
+    func place(of id: StreamID) -> StreamPlace {
+        if let index = streams.index(of: id) { return .active(index) }
+        // Servers open no streams, because push is disabled.
+        guard !id.isMultiple(of: 2), role == .client ? id < nextStream : id <= lastPeerStream else { return .idle }
+        return closed.ending(of: id).map { .closed($0) } ?? .forgotten
+    }
+
+    /// Returns the stream `id` for a message frame, or nil for one that we have reset.
+    ///
+    /// - Throws: A connection error for an idle stream, and for one that the peer had ended.
+    mutating func activeStream(_ id: StreamID, in type: FrameType) throws(HTTP2Error) -> Int? {
+        switch place(of: id) {
+        case .active(let index):
+            // The peer has received what was sent before the stream was opened.
+            if !heldPlaces.isEmpty { heldPlaces.removeAll { $0.next <= id } }
+            return index
+        case .idle:
+            throw HTTP2Error(id.isMultiple(of: 2) ? .streamNumber : .idleStream, in: type, on: id)
+        case .closed(.ended): throw HTTP2Error(.endedStream, in: type, on: id)
+        case .closed(.reset):
+            queue.append { $0.resetStream(id, HTTP2Violation.resetStream.code) }
+            guard streamErrors.take() else { throw HTTP2Error(.manyStreamErrors, in: type, on: id) }
+            return nil
+        case .forgotten: return nil
+        }
+    }
+
+    // MARK: Ends
+
+    /// Removes a stream from the table.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the stream.
+    ///   - ending: How the peer has closed it; nil if we have reset it.
+    mutating func close(_ index: Int, as ending: ClosedStreams.Ending?) {
+        if streams[index].isGranted { grants -= 1 }
+        streamWindows -= streams[index].receiveWindow.size
+        if let ending { closed.record(streams[index].id, ending) }
+        streams.remove(at: index)
+    }
+
+    /// Records that the peer has sent the whole message.
+    mutating func endReceiving(_ index: Int, into events: inout [ConnectionEvent]) {
+        streams[index].receiving = .ended
+        streamErrors.restore(1)
+        events.append(.ended(streams.slot(at: index)))
+        if streams[index].sending == .ended { close(index, as: .ended) }
+    }
+
+    /// Records that we have queued the whole message.
+    mutating func endSending(_ index: Int) {
+        streams[index].sending = .ended
+        streams[index].wantsCapacity = false
+        if streams[index].receiving == .ended { close(index, as: .ended) }
+    }
+
+    /// Resets a stream, as for a cancelled call; does nothing if it has ended.
+    ///
+    /// A client that cancels many streams looks like an attacker, so that the connection takes no more streams after
+    /// 500 cancellations, of which 30 are forgotten each second.
+    package mutating func reset(_ slot: StreamSlot, _ code: HTTP2ErrorCode, at now: Deadline) {
+        guard failure == nil, let index = streams.index(of: slot) else { return }
+        if role == .client, code == .cancel, !cancellations.add(at: now) { hasDrained = true }
+        sendReset(index, code, at: now)
+    }
+
+    private mutating func sendReset(_ index: Int, _ code: HTTP2ErrorCode, at now: Deadline) {
+        let id = streams[index].id
+        queue.append { $0.resetStream(id, code) }
+        close(index, as: nil)
+        guard role == .client else { return }
+        heldPlaces.append(HeldPlace(next: nextStream, until: now.advanced(by: liveness.resetDelay)))
+    }
+
+    /// Resets a stream because of a violation of the peer.
+    ///
+    /// - Throws: A connection error if too many streams have failed.
+    mutating func failStream(
+        _ index: Int, _ violation: HTTP2Violation, in type: FrameType, at now: Deadline,
+        into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        let slot = streams.slot(at: index)
+        let error = HTTP2Error(violation, in: type, on: slot.stream)
+        // A server has not reported a stream whose request has no valid head.
+        let isKnown = role == .client || streams[index].receiving != .head
+        sendReset(index, error.code, at: now)
+        if isKnown { events.append(.reset(slot, StreamReset(code: error.code, isUnprocessed: false, error: error))) }
+        guard streamErrors.take() else { throw HTTP2Error(.manyStreamErrors, in: type, on: slot.stream) }
+    }
+
+    /// Handles a frame that violates a rule only for its stream.
+    mutating func receiveStreamError(
+        _ error: HTTP2Error, at now: Deadline, into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        switch place(of: error.stream) {
+        case .active(let index):
+            try failStream(index, error.violation, in: error.frame ?? .priority, at: now, into: &events)
+        // A stream that is idle cannot be reset (RFC 9113 §5.1).
+        case .idle: throw error
+        case .closed, .forgotten: try countEmptyFrame(error.frame, on: error.stream)
+        }
+    }
+
+    /// Ends a stream that the peer has reset (RFC 9113 §6.4).
+    mutating func receiveReset(
+        of id: StreamID, _ code: HTTP2ErrorCode, at now: Deadline, into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        switch place(of: id) {
+        case .active(let index):
+            if role == .server, !peerResets.add(at: now) { throw HTTP2Error(.manyResets, in: .resetStream, on: id) }
+            let slot = streams.slot(at: index)
+            let isRefused = code == .refusedStream || code == .http11Required
+            let isUnprocessed = isRefused && streams[index].receiving == .head && streams[index].interims == 0
+            close(index, as: .reset)
+            events.append(.reset(slot, StreamReset(code: code, isUnprocessed: isUnprocessed, error: nil)))
+        case .idle: throw HTTP2Error(.idleStream, in: .resetStream, on: id)
+        case .closed, .forgotten: try countEmptyFrame(.resetStream, on: id)
+        }
+    }
+}

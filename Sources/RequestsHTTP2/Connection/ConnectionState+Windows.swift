@@ -1,0 +1,83 @@
+package import Requests
+
+extension ConnectionState {
+    /// Records that the owner of a stream has taken `count` bytes of its body, so that the peer may send as many more.
+    ///
+    /// They are returned in one WINDOW_UPDATE when they are half of the window. Nothing happens if the peer has sent
+    /// the whole message.
+    package mutating func consumed(_ slot: StreamSlot, _ count: Int, at now: Deadline) {
+        guard failure == nil, count > 0, let index = streams.index(of: slot), streams[index].receiving != .ended
+        else { return }
+        streams[index].receiveWindow.release(count)
+        guard streams[index].receiveWindow.isUpdateDue else { return }
+        if isWindowTooSmall(index, at: now) {
+            growWindow(of: index, to: 2 * streams[index].receiveWindow.size, at: now)
+        }
+        returnWindow(of: index, at: now)
+    }
+
+    /// Makes the window of a stream as large as a collected body of `bodyBytes` bytes, but at most 1 MiB.
+    package mutating func widen(_ slot: StreamSlot, for bodyBytes: Int, at now: Deadline) {
+        guard failure == nil, let index = streams.index(of: slot), streams[index].receiving != .ended else { return }
+        let size = streams[index].receiveWindow.size
+        growWindow(of: index, to: min(bodyBytes, HTTP2Limits.collectingWindow), at: now)
+        if streams[index].receiveWindow.size > size { returnWindow(of: index, at: now) }
+    }
+
+    /// Whether the peer waits for the window: two updates are less than two round trips apart.
+    ///
+    /// Windows do not grow if the round trip is below 1 ms, or unknown.
+    private func isWindowTooSmall(_ index: Int, at now: Deadline) -> Bool {
+        guard let roundTrip = liveness.roundTrip, roundTrip >= .milliseconds(1),
+            let updated = streams[index].receiveWindow.updated
+        else { return false }
+        return updated.advanced(by: roundTrip * 2) > now
+    }
+
+    /// Makes the window of a stream larger, within the limits of all windows, and that of the connection with it.
+    private mutating func growWindow(of index: Int, to newSize: Int, at now: Deadline) {
+        let size = streams[index].receiveWindow.size
+        let others = streamWindows - size
+        let newSize = min(newSize, HTTP2Limits.largestStreamWindow, HTTP2Limits.allStreamWindows - others)
+        guard newSize > size else { return }
+        streamWindows += newSize - size
+        streams[index].receiveWindow.grow(to: newSize)
+        receiveWindow.grow(to: newSize)
+        if receiveWindow.isUpdateDue { returnConnectionWindow(at: now) }
+    }
+
+    private mutating func returnWindow(of index: Int, at now: Deadline) {
+        let (id, increment) = (streams[index].id, streams[index].receiveWindow.update(at: now))
+        queue.append { $0.windowUpdate(id, increment: increment) }
+    }
+
+    mutating func returnConnectionWindow(at now: Deadline) {
+        let increment = receiveWindow.update(at: now)
+        queue.append { $0.windowUpdate(0, increment: increment) }
+    }
+
+    /// Adds the increment of a WINDOW_UPDATE (RFC 9113 §6.9.1).
+    mutating func receiveWindowUpdate(
+        of id: StreamID, _ increment: Int, at now: Deadline, into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        // Bytes that are sent restore the budget, so that only updates without use are a flood.
+        try countEmptyFrame(.windowUpdate, on: id)
+        guard id != 0 else {
+            guard sendWindow + increment <= WindowSize.largest else {
+                throw HTTP2Error(.windowOverflow, in: .windowUpdate)
+            }
+            sendWindow += increment
+            return
+        }
+        switch place(of: id) {
+        case .active(let index):
+            guard streams[index].sendWindow + increment <= WindowSize.largest else {
+                return try failStream(index, .windowOverflow, in: .windowUpdate, at: now, into: &events)
+            }
+            streams[index].sendWindow += increment
+            queueTurn(of: index)
+        case .idle: throw HTTP2Error(.idleStream, in: .windowUpdate, on: id)
+        case .closed, .forgotten: break
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package import Requests
+
+/// A connection of HTTP/2 (RFC 9113), as a value that performs no I/O and has no clock.
+///
+/// Pass it what arrives with ``receive(_:at:into:)``, and send what ``output`` contains. All functions are called under
+/// one lock; bodies are never copied: events and ``OutputPiece/body(_:count:)`` name bytes that their owner keeps.
+package struct ConnectionState: ~Copyable, Sendable {
+    let role: HTTP2Role
+    let limits: HTTP2Limits
+
+    var reader: FrameReader
+    var decoder = HPACKDecoder()
+    var encoder = HPACKEncoder()
+    var queue = OutputQueue()
+
+    // MARK: Streams
+    var streams = StreamTable()
+    var closed = ClosedStreams()
+    /// The number of the next stream that a client opens; above 2^31 - 1 when all are used.
+    var nextStream: StreamID
+    /// The number of the last stream that the client of this server has opened.
+    var lastPeerStream: StreamID = 0
+    /// The streams that wait for the window of the connection or for space in the queue, in their turn.
+    var turns: [StreamSlot] = []
+    /// The number of streams that were notified of their turn and have not written yet.
+    var grants = 0
+
+    // MARK: Windows
+    /// The number of bytes of all bodies that may be sent.
+    var sendWindow = WindowSize.initial
+    var receiveWindow: ReceiveWindow
+    /// The receive windows of all streams together, in bytes.
+    var streamWindows = 0
+
+    // MARK: The peer
+    /// The last value of each of the peer's settings.
+    var peerSettings = ReceivedSettings()
+    var isSettled = false
+    var goAway: Frame.GoAway?
+    var liveness: Liveness
+
+    // MARK: Ends and budgets
+    /// The places of streams that we have reset, which the peer may still count.
+    var heldPlaces: [HeldPlace] = []
+    /// The number of places that the user knows of.
+    var knownPlaces = 0
+    /// Whether we take no more streams: after ``drain()`` or too many cancellations, or if the peer may be lost.
+    var hasDrained = false
+    /// The last stream in the GOAWAY that we have sent, which later ones must not exceed.
+    var announcedLast = StreamID.largest
+    /// The error that ended the connection.
+    package internal(set) var failure: HTTP2Error?
+    var emptyFrames = Allowance(HTTP2Limits.emptyFrames)
+    var streamErrors = Allowance(HTTP2Limits.streamErrors)
+    var cancellations: LeakingCount
+    var peerResets: LeakingCount
+
+    /// Creates a connection, whose ``output`` begins with the preface, SETTINGS and WINDOW_UPDATE.
+    ///
+    /// - Parameters:
+    ///   - role: The side of this value.
+    ///   - limits: The limits.
+    ///   - connectTime: The duration of connecting, an upper bound of the round trip; nil if it is unknown.
+    ///   - firstStream: The number of the first stream of a client.
+    ///   - now: The current instant.
+    package init(
+        _ role: HTTP2Role, limits: HTTP2Limits = HTTP2Limits(), connectTime: Duration? = nil,
+        firstStream: StreamID = 1, at now: Deadline
+    ) {
+        self.role = role
+        self.limits = limits
+        reader = FrameReader(role)
+        nextStream = firstStream
+        receiveWindow = ReceiveWindow(size: WindowSize.initial)
+        liveness = Liveness(connectTime: connectTime, at: now)
+        cancellations = LeakingCount(HTTP2Limits.cancellations, at: now)
+        peerResets = LeakingCount(limits.resets, at: now)
+        begin(at: now)
+        knownPlaces = freePlaces
+    }
+
+    /// Reads received bytes, and appends their meaning to `events`.
+    ///
+    /// Bytes of bodies are ranges of `bytes`. Pass all bytes, each once.
+    ///
+    /// - Throws: The connection error, after the events before it; all streams have ended. The output then ends with
+    ///   GOAWAY. Later calls throw the same error.
+    package mutating func receive(
+        _ bytes: Span<UInt8>, at now: Deadline, into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        if let failure { throw failure }
+        do throws(HTTP2Error) {
+            var position = 0
+            while let frame = try reader.next(in: bytes, at: &position) {
+                liveness.receive(frame, at: now)
+                try process(frame, at: now, into: &events)
+            }
+        } catch {
+            fail(error)
+            throw error
+        }
+        reportCapacity(into: &events)
+    }
+
+    private mutating func process(
+        _ frame: Frame, at now: Deadline, into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        switch frame {
+        case .data(let part): try receiveData(part, at: now, into: &events)
+        case .headers(let stream, let endsStream):
+            try receiveBlock(of: stream, endsStream: endsStream, at: now, into: &events)
+        case .resetStream(let stream, let code): try receiveReset(of: stream, code, at: now, into: &events)
+        case .settings(let settings): try receiveSettings(settings, into: &events)
+        case .settingsAcknowledgement: liveness.receiveSettingsAcknowledgement(at: now)
+        case .ping(let opaque):
+            queue.insertAcknowledgement(ofPing: opaque)
+            try checkAcknowledgements(in: .ping)
+        case .pingAcknowledgement(let opaque):
+            if !liveness.receiveAcknowledgement(of: opaque) { try countEmptyFrame(.ping) }
+        case .goAway(let goAway): receiveGoAway(goAway, into: &events)
+        case .windowUpdate(let stream, let increment):
+            try receiveWindowUpdate(of: stream, increment, at: now, into: &events)
+        case .ignored: try countEmptyFrame(nil)
+        case .streamError(let error): try receiveStreamError(error, at: now, into: &events)
+        }
+    }
+
+    /// Ends the connection because of `error`; the output ends with GOAWAY.
+    mutating func fail(_ error: HTTP2Error) {
+        failure = error
+        let last = min(lastPeerStream, announcedLast)
+        queue.append { $0.goAway(lastStream: last, error.code, debugText: "\(error)") }
+    }
+
+    // MARK: Output
+
+    /// What is to be sent, in its order.
+    package var output: [OutputPiece] { queue.pieces }
+
+    /// The number of bytes of ``output``.
+    package var outputCount: Int { queue.count }
+
+    /// Records that the first `count` bytes of ``output`` were sent, and appends the streams that can write to `events`.
+    package mutating func written(_ count: Int, into events: inout [ConnectionEvent]) {
+        queue.remove(count)
+        if failure == nil { reportCapacity(into: &events) }
+    }
+
+    /// Appends the events of streams that have their turn to write, and of places that have become free.
+    mutating func reportCapacity(into events: inout [ConnectionEvent]) {
+        grantTurns(into: &events)
+        let places = freePlaces
+        if places > knownPlaces { events.append(.places(places)) }
+        knownPlaces = places
+    }
+
+    // MARK: Budgets
+
+    /// Counts a frame that carries nothing.
+    mutating func countEmptyFrame(_ type: FrameType?, on stream: StreamID = 0) throws(HTTP2Error) {
+        guard emptyFrames.take() else { throw HTTP2Error(.manyEmptyFrames, in: type, on: stream) }
+    }
+
+    /// Checks the number of acknowledgements that wait to be sent.
+    mutating func checkAcknowledgements(in type: FrameType) throws(HTTP2Error) {
+        guard queue.acknowledgements <= HTTP2Limits.acknowledgements else {
+            throw HTTP2Error(.manyAcknowledgements, in: type)
+        }
+    }
+}

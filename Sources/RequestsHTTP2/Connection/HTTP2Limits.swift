@@ -1,0 +1,36 @@
+/// The limits of one connection.
+package struct HTTP2Limits: Sendable {
+    /// The maximum size of a header list in bytes, with 32 for each field (RFC 9113 §6.5.2): 256 KiB.
+    package var headBytes = 256 * 1024
+    /// The maximum number of interim responses before the final one: 20.
+    package var interimResponses = 20
+    /// The receive window with which a stream begins, in bytes: 256 KiB.
+    package var streamWindow = 256 * 1024
+    /// The receive window of the connection, in bytes; at least 65,535: 4 MiB.
+    package var connectionWindow = 4 << 20
+    /// The maximum number of streams that a client may have open; only a server sends it: 100.
+    package var concurrentStreams = 100
+    /// The number of streams that a client may reset at once, and each second (CVE-2023-44487): 1,000 and 33.
+    package var resets = (burst: 1_000, perSecond: 33)
+
+    package init() {}
+
+    /// The number of the peer's streams until its SETTINGS arrive.
+    static let presumedStreams = 100
+    /// The maximum size of a receive window that a collected body needs.
+    static let collectingWindow = 1 << 20
+    /// The maximum size to which the receive window of a stream grows.
+    static let largestStreamWindow = 16 << 20
+    /// The maximum size of the receive windows of all streams together, beyond which none grows.
+    static let allStreamWindows = 64 << 20
+    /// The maximum number of bytes of bodies that wait to be sent.
+    static let queuedBody = 64 * 1024
+    /// The number of streams that a client may cancel before the connection takes no more, and each second.
+    static let cancellations = (burst: 500, perSecond: 30)
+    /// The maximum number of acknowledgements that wait to be sent (CVE-2019-9512, CVE-2019-9515).
+    static let acknowledgements = 1_000
+    /// The number of frames that carry nothing, without useful bytes between them (CVE-2019-9511, CVE-2019-9518).
+    static let emptyFrames = 1_000
+    /// The number of streams that may fail because of the peer, without complete messages between them.
+    static let streamErrors = 100
+}

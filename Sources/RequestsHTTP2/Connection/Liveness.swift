@@ -1,0 +1,137 @@
+package import Requests
+
+/// What is known about whether the peer is still there, and how far away it is.
+struct Liveness: Sendable {
+    /// The time after which an unanswered PING means that the connection is lost.
+    private static let pingLimit = Duration.seconds(10)
+    /// The silence after which a request is sent with a PING.
+    private static let silence = Duration.seconds(15)
+    /// The number of PINGs without HEADERS or DATA of the peer between them: a server of gRPC closes the connection at
+    /// the third or fourth.
+    private static let pings = 2
+
+    private let settingsSent: Deadline
+    /// The smaller of the time to connect and the time from SETTINGS to its acknowledgement; nil if both are unknown.
+    private(set) var roundTrip: Duration?
+    /// The instant of the last frame, or of the beginning.
+    private(set) var lastFrame: Deadline
+    /// The instant at which the PING without an acknowledgement was queued.
+    private var pingQueued: Deadline?
+    /// The number of PINGs since the last HEADERS or DATA.
+    private var pingsSinceMessage = 0
+    private var pingNumber: UInt8 = 0
+    /// Whether a stream has timed out, and no frame has arrived since.
+    private(set) var isInDoubt = false
+
+    init(connectTime: Duration?, at now: Deadline) {
+        roundTrip = connectTime
+        settingsSent = now
+        lastFrame = now
+    }
+
+    mutating func receive(_ frame: Frame, at now: Deadline) {
+        lastFrame = now
+        isInDoubt = false
+        switch frame {
+        case .data, .headers: pingsSinceMessage = 0
+        default: break
+        }
+    }
+
+    mutating func receiveSettingsAcknowledgement(at now: Deadline) {
+        let duration = Duration.nanoseconds(max(0, now.nanoseconds(since: settingsSent)))
+        roundTrip = min(roundTrip ?? duration, duration)
+    }
+
+    /// Returns whether the acknowledgement belongs to our PING.
+    mutating func receiveAcknowledgement(of opaque: [UInt8]) -> Bool {
+        guard pingQueued != nil, opaque == payload else { return false }
+        pingQueued = nil
+        return true
+    }
+
+    private var payload: [UInt8] { [0, 0, 0, 0, 0, 0, 0, pingNumber] }
+
+    /// Returns the payload of a PING to send at `now`, or nil if the peer could take it for a flood.
+    mutating func ping(at now: Deadline) -> [UInt8]? {
+        guard pingQueued == nil, pingsSinceMessage < Self.pings else { return nil }
+        pingQueued = now
+        pingsSinceMessage += 1
+        pingNumber &+= 1
+        return payload
+    }
+
+    /// Returns the payload of a PING that accompanies a request after a long silence; otherwise nil.
+    mutating func pingAfterSilence(at now: Deadline) -> [UInt8]? {
+        lastFrame.advanced(by: Self.silence) <= now ? ping(at: now) : nil
+    }
+
+    /// Records that a stream has timed out without any frame; returns whether a PING was queued before, and waits.
+    mutating func doubt() -> Bool {
+        isInDoubt = true
+        return pingQueued.map { $0 >= lastFrame } ?? false
+    }
+
+    /// The instant at which the connection is lost, unless a frame arrives.
+    var deadline: Deadline {
+        guard let pingQueued, pingQueued >= lastFrame else { return .distantFuture }
+        return pingQueued.advanced(by: Self.pingLimit)
+    }
+
+    /// The time for which the peer may not know that a stream was reset.
+    var resetDelay: Duration { min(max(roundTrip ?? .seconds(1), .milliseconds(5)), .seconds(1)) }
+}
+
+/// The place of a stream that we have reset.
+struct HeldPlace: Sendable {
+    /// The number of the first stream that was opened after the reset: a frame on it, or on a later one, shows that the
+    /// peer has received the reset.
+    let next: StreamID
+    let until: Deadline
+}
+
+extension ConnectionState {
+    /// The instant at which ``expire(at:into:)`` must be called, if nothing happens before.
+    package var deadline: Deadline {
+        failure == nil ? heldPlaces.reduce(liveness.deadline) { min($0, $1.until) } : .distantFuture
+    }
+
+    /// Releases the places whose time has passed, and checks whether the peer has acknowledged a PING in time.
+    ///
+    /// - Throws: The error of a connection that is lost.
+    package mutating func expire(at now: Deadline, into events: inout [ConnectionEvent]) throws(HTTP2Error) {
+        if let failure { throw failure }
+        heldPlaces.removeAll { $0.until <= now }
+        guard liveness.deadline > now else {
+            let error = HTTP2Error(.unacknowledgedPing, in: .ping)
+            fail(error)
+            throw error
+        }
+        reportCapacity(into: &events)
+    }
+
+    /// Whether a stream has timed out without any frame of the peer, so that the connection takes no streams until one
+    /// arrives.
+    package var isInDoubt: Bool { liveness.isInDoubt }
+
+    /// Resets a stream whose time limit has passed.
+    ///
+    /// If no frame at all has arrived since `start`, the connection is in doubt: a PING is sent, and without a frame in
+    /// 10 seconds the connection is lost. Where the peer could take a PING for a flood, the connection takes no more
+    /// streams.
+    ///
+    /// - Parameters:
+    ///   - slot: The stream.
+    ///   - start: The beginning of the wait.
+    ///   - now: The current instant.
+    package mutating func timeOut(_ slot: StreamSlot, waitingSince start: Deadline, at now: Deadline) {
+        guard failure == nil, streams.index(of: slot) != nil else { return }
+        reset(slot, .cancel, at: now)
+        guard liveness.lastFrame < start, !liveness.doubt() else { return }
+        if let payload = liveness.ping(at: now) {
+            queue.append { $0.ping(payload, isAcknowledgement: false) }
+        } else {
+            hasDrained = true
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Requests
+
+/// The window of a stream or connection for what the peer sends (RFC 9113 §6.9).
+struct ReceiveWindow: Sendable {
+    /// The size: the bytes that the peer may send, those that are not consumed, and those that are not yet returned.
+    private(set) var size: Int
+    /// The number of bytes that the peer may send.
+    private(set) var available: Int
+    /// The number of consumed bytes that no WINDOW_UPDATE has returned.
+    private(set) var unreturned = 0
+    /// The instant of the last WINDOW_UPDATE.
+    var updated: Deadline?
+
+    init(size: Int) {
+        self.size = size
+        available = size
+    }
+
+    /// Counts `count` received bytes, at most ``available``.
+    mutating func take(_ count: Int) {
+        available -= count
+    }
+
+    /// Counts `count` consumed bytes.
+    mutating func release(_ count: Int) {
+        unreturned += count
+    }
+
+    /// Whether so much is consumed that a WINDOW_UPDATE is due: half of the window.
+    var isUpdateDue: Bool { unreturned > 0 && unreturned >= size / 2 }
+
+    /// Makes the window larger, by a part of the next WINDOW_UPDATE.
+    mutating func grow(to newSize: Int) {
+        guard newSize > size else { return }
+        unreturned += newSize - size
+        size = newSize
+    }
+
+    /// Returns the increment of a WINDOW_UPDATE for all that is not yet returned.
+    mutating func update(at now: Deadline) -> Int {
+        defer { unreturned = 0 }
+        available += unreturned
+        updated = now
+        return unreturned
+    }
+}

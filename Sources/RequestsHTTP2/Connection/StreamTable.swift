@@ -1,0 +1,109 @@
+/// The streams of a connection: records in dense slots, found by number with open addressing.
+struct StreamTable: Sendable {
+    private var records: [StreamRecord] = []
+    /// The indices of records whose streams have ended.
+    private var free: [Int] = []
+    /// For each number from `id >> 1 & mask` on, the index of its record plus one; 0 ends a search.
+    private var places: [Int] = Array(repeating: 0, count: 16)
+
+    /// The number of streams.
+    var count: Int { records.count - free.count }
+    var isEmpty: Bool { count == 0 }
+
+    private var mask: Int { places.count - 1 }
+
+    /// The record at an index that the table has returned.
+    subscript(index: Int) -> StreamRecord {
+        get { records[index] }
+        _modify { yield &records[index] }
+    }
+
+    /// The indices of all streams; without an order.
+    var indices: [Int] { places.filter { $0 > 0 }.map { $0 - 1 } }
+
+    /// Returns the index of the stream with number `id`, or nil if it is not in the table.
+    func index(of id: StreamID) -> Int? {
+        var place = home(of: id)
+        while places[place] > 0 {
+            if records[places[place] - 1].id == id { return places[place] - 1 }
+            place = (place + 1) & mask
+        }
+        return nil
+    }
+
+    /// Returns the index of the stream of `slot`, or nil if it has ended.
+    func index(of slot: StreamSlot) -> Int? {
+        guard records.indices.contains(slot.index), records[slot.index].id == slot.stream else { return nil }
+        return index(of: slot.stream)
+    }
+
+    /// The slot of the record at `index`.
+    func slot(at index: Int) -> StreamSlot {
+        StreamSlot(index: index, stream: records[index].id)
+    }
+
+    /// Inserts a stream whose number is not in the table, and returns its index.
+    mutating func insert(_ record: StreamRecord) -> Int {
+        // At most half full, so that searches are short.
+        if 2 * (count + 1) > places.count { grow() }
+        let index = free.popLast() ?? records.count
+        if index == records.count { records.append(record) } else { records[index] = record }
+        place(index)
+        return index
+    }
+
+    /// Removes the stream at `index`.
+    mutating func remove(at index: Int) {
+        var hole = home(of: records[index].id)
+        while places[hole] != index + 1 { hole = (hole + 1) & mask }
+        places[hole] = 0
+        free.append(index)
+        // Moves the entries after the hole that a search for them would no longer reach.
+        var next = (hole + 1) & mask
+        while places[next] > 0 {
+            let distance = (next - home(of: records[places[next] - 1].id)) & mask
+            if distance >= (next - hole) & mask {
+                places[hole] = places[next]
+                places[next] = 0
+                hole = next
+            }
+            next = (next + 1) & mask
+        }
+    }
+
+    private func home(of id: StreamID) -> Int { Int(id >> 1) & mask }
+
+    private mutating func place(_ index: Int) {
+        var place = home(of: records[index].id)
+        while places[place] > 0 { place = (place + 1) & mask }
+        places[place] = index + 1
+    }
+
+    private mutating func grow() {
+        let indices = indices
+        places = Array(repeating: 0, count: 2 * places.count)
+        for index in indices { place(index) }
+    }
+}
+
+/// The last streams that the peer has ended or reset, so that further frames of them are errors.
+///
+/// An older stream is treated as one that we have reset: whatever arrives for it is dropped.
+struct ClosedStreams: Sendable {
+    enum Ending: Sendable { case ended, reset }
+
+    private static let capacity = 64
+    private var endings: [(id: StreamID, ending: Ending)] = []
+    private var oldest = 0
+
+    mutating func record(_ id: StreamID, _ ending: Ending) {
+        if endings.count < Self.capacity { return endings.append((id, ending)) }
+        endings[oldest] = (id, ending)
+        oldest = (oldest + 1) % Self.capacity
+    }
+
+    /// Returns how the peer has closed the stream; nil if we have reset it, or if that is forgotten.
+    func ending(of id: StreamID) -> Ending? {
+        endings.last { $0.id == id }?.ending
+    }
+}
