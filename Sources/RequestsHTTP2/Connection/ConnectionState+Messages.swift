@@ -91,12 +91,9 @@ extension ConnectionState {
     mutating func receiveData(
         _ part: Frame.DataPart, at now: Deadline, into events: inout [ConnectionEvent]
     ) throws(HTTP2Error) {
-        // The whole frame is compared, so that the error does not depend on how its bytes arrive.
-        guard part.remainingBytes <= receiveWindow.available else {
-            throw HTTP2Error(.windowExceeded, in: .data, on: part.stream)
-        }
+        // Returned on receipt, so that a stream whose consumer stops does not delay the others. At least half of the
+        // window is always available, which is more than a frame, so that a peer cannot exceed it.
         receiveWindow.take(part.countedBytes)
-        // Returned on receipt, so that a stream whose consumer stops does not delay the others.
         receiveWindow.release(part.countedBytes)
         if receiveWindow.isUpdateDue { returnConnectionWindow(at: now) }
         guard let index = try activeStream(part.stream, in: .data) else {
@@ -119,6 +116,7 @@ extension ConnectionState {
         case .ended: throw .endedStream
         case .body: break
         }
+        // The whole frame is compared, so that the error does not depend on how its bytes arrive.
         guard part.remainingBytes <= streams[index].receiveWindow.available else { throw .windowExceeded }
         streams[index].receiveWindow.take(part.countedBytes)
         if let violation = streams[index].length.add(part.range.count) { throw violation }

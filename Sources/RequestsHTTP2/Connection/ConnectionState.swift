@@ -27,7 +27,7 @@ package struct ConnectionState: ~Copyable, Sendable {
 
     // MARK: Windows
     /// The number of bytes of all bodies that may be sent.
-    var sendWindow = WindowSize.initial
+    package internal(set) var sendWindow = WindowSize.initial
     var receiveWindow: ReceiveWindow
     /// The receive windows of all streams together, in bytes.
     var streamWindows = 0
@@ -136,6 +136,9 @@ package struct ConnectionState: ~Copyable, Sendable {
 
     /// What is to be sent, in its order.
     package var output: [OutputPiece] { queue.pieces }
+
+    /// The number of bytes that the peer may send in bodies, when it has received ``output``.
+    package var receiveCredit: Int { receiveWindow.available }
 
     /// The number of bytes of ``output``.
     package var outputCount: Int { queue.count }

@@ -5,7 +5,11 @@ package struct HTTP2Limits: Sendable {
     /// The maximum number of interim responses before the final one: 20.
     package var interimResponses = 20
     /// The receive window with which a stream begins, in bytes: 256 KiB.
-    package var streamWindow = 256 * 1024
+    ///
+    /// A smaller value than 65,535 has no effect, because the peer may send so much before it knows the limit.
+    package var streamWindow = 256 * 1024 {
+        didSet { streamWindow = max(streamWindow, WindowSize.initial) }
+    }
     /// The receive window of the connection, in bytes; at least 65,535: 4 MiB.
     package var connectionWindow = 4 << 20
     /// The maximum number of streams that a client may have open; only a server sends it: 100.

@@ -1,0 +1,159 @@
+import Requests
+import RequestsHTTP2
+import TestSupport
+import Testing
+
+@Suite("Floods of HTTP/2")
+struct HTTP2FloodTests {
+    /// A frame that a hostile server repeats, and the number that is tolerated.
+    struct Flood: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let frame: @Sendable (Int) -> [UInt8]
+        let tolerated: Int
+        let violation: HTTP2Violation
+
+        init(
+            _ name: String, tolerated: Int, _ violation: HTTP2Violation, _ frame: @escaping @Sendable (Int) -> [UInt8]
+        ) {
+            testDescription = name
+            (self.tolerated, self.violation, self.frame) = (tolerated, violation, frame)
+        }
+    }
+
+    static let floods = [
+        Flood("PING", tolerated: 1_000, .manyAcknowledgements) { _ in WireFrame.ping() },
+        Flood("SETTINGS", tolerated: 1_000, .manyAcknowledgements) { _ in WireFrame.settings([(3, 100)]) },
+        Flood("acknowledgements", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.ping(isAcknowledgement: true) },
+        Flood("empty DATA", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.data([], on: 1) },
+        Flood("padding", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.paddedData([], padding: 3, on: 1) },
+        Flood("PRIORITY", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame(2, stream: 7, [0, 0, 0, 0, 1]).bytes },
+        Flood("unknown frames", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame(0xBB).bytes },
+        Flood("small windows", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.windowUpdate(0, 1) },
+        Flood("windows of a stream", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.windowUpdate(1, 1) },
+        Flood("resets of an ended stream", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.resetStream(3) },
+        Flood("data of a stream that was reset", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.data([1], on: 5)
+        },
+        Flood("heads after a reset", tolerated: 100, .manyStreamErrors) { _ in
+            WireFrame.headers(Block.status("200"), on: 3)
+        },
+        Flood("malformed responses", tolerated: 100, .manyStreamErrors) { number in
+            WireFrame.headers(Block.status("xyz"), on: StreamID(2 * number + 7))
+        },
+    ]
+
+    @Test("a flood ends the connection with ENHANCE_YOUR_CALM, in bounded memory", .rows("H-27"), arguments: floods)
+    func ends(flood: Flood) {
+        var peer = ScriptedPeer(settings: [(3, 10_000)])
+        for _ in 0..<3 { peer.open() }
+        // Stream 1 has a body, 3 was reset by the server, and 5 by us; the malformed responses have streams, too.
+        peer.receive(WireFrame.headers(Block.status("200"), on: 1) + WireFrame.resetStream(3))
+        peer.state.reset(peer.slot(5), .cancel, at: peer.now)
+        for _ in 0...100 { peer.open() }
+        _ = peer.sent()
+        for number in 0..<flood.tolerated { peer.receive(flood.frame(number)) }
+        #expect(peer.error == nil)
+        #expect(peer.state.outputCount <= 64 * 1024)
+        peer.receive(flood.frame(flood.tolerated))
+        #expect(peer.error?.violation == flood.violation)
+        #expect(peer.error?.code == .enhanceYourCalm)
+        guard case .goAway(let goAway) = peer.sent().last else { Issue.record("no GOAWAY"); return }
+        #expect(goAway.code == .enhanceYourCalm)
+    }
+
+    @Test("CONTINUATION frames, however small, end the connection at the ninth", .rows("H-27"))
+    func continuations() {
+        for fragment in [[], [0x88], [UInt8](repeating: 0x88, count: 16_384)] as [[UInt8]] {
+            var peer = ScriptedPeer()
+            peer.open()
+            peer.receive(WireFrame.headers([], on: 1, endsBlock: false))
+            for _ in 0..<8 { peer.receive(WireFrame.continuation(fragment, on: 1, endsBlock: false)) }
+            #expect(peer.error == nil)
+            peer.receive(WireFrame.continuation(fragment, on: 1, endsBlock: false))
+            #expect(peer.error?.violation == .manyContinuations)
+            #expect(peer.error?.code == .enhanceYourCalm)
+        }
+    }
+
+    @Test("useful bytes restore the budgets", .rows("H-27"))
+    func restored() {
+        var peer = ScriptedPeer()
+        peer.open(endsStream: false)
+        peer.receive(WireFrame.headers(Block.status("200"), on: 1))
+        // A download with empty frames between full ones, and a window update for each piece of an upload.
+        for _ in 0..<3_000 {
+            peer.receive(WireFrame.data([], on: 1) + WireFrame.data([1, 2, 3], on: 1))
+            #expect(peer.state.write(peer.slot(1), 3) == 3)
+            _ = peer.sent()
+            peer.receive(WireFrame.windowUpdate(1, 3) + WireFrame.windowUpdate(0, 3))
+        }
+        #expect(peer.error == nil)
+        // Acknowledgements that were sent no longer count.
+        for _ in 0..<3_000 {
+            peer.receive(WireFrame.ping() + WireFrame.settings())
+            _ = peer.sent()
+        }
+        #expect(peer.error == nil)
+    }
+
+    @Test("streams that we cancel never count as errors of the peer", .rows("H-27"))
+    func ownCancellations() {
+        var peer = ScriptedPeer(settings: [(3, 10_000)])
+        for _ in 0..<400 {
+            guard case .opened(let slot) = peer.open() else { Issue.record("full"); return }
+            peer.state.reset(slot, .cancel, at: peer.now)
+            _ = peer.sent()
+            peer.receive(WireFrame.headers(Block.status("xyz"), on: slot.stream, ends: true))
+        }
+        #expect(peer.error == nil)
+    }
+
+    @Test("a PING is acknowledged ahead of data, and SETTINGS in their order", .rows("H-27"))
+    func urgency() {
+        var peer = ScriptedPeer(settings: [(4, 1_000_000)])
+        peer.open(endsStream: false)
+        _ = peer.sent()
+        #expect(peer.state.write(peer.slot(1), 10_000) == 10_000)
+        #expect(peer.state.write(peer.slot(1), 20_000) == 16_384)
+        peer.receive(WireFrame.settings() + WireFrame.ping())
+        let kinds = peer.sent().map { frame in
+            switch frame {
+            case .data: "DATA"
+            case .pingAcknowledgement: "PING"
+            case .settingsAcknowledgement: "SETTINGS"
+            default: "\(frame)"
+            }
+        }
+        #expect(kinds == ["PING", "DATA", "DATA", "SETTINGS"])
+    }
+
+    @Test("a PING does not interrupt a frame that was written in part", .rows("H-27"))
+    func begunFrame() {
+        for written in [1, 8, 9, 10, 100, 10_008, 10_009] {
+            var peer = ScriptedPeer()
+            peer.open(endsStream: false)
+            _ = peer.sent()
+            #expect(peer.state.write(peer.slot(1), 10_000) == 10_000)
+            #expect(peer.state.write(peer.slot(1), 5) == 5)
+            var bytes = Self.bytes(peer.state.output)
+            var events: [ConnectionEvent] = []
+            bytes.removeLast(bytes.count - written)
+            peer.state.written(written, into: &events)
+            peer.receive(WireFrame.ping())
+            bytes += Self.bytes(peer.state.output)
+            #expect(peer.state.outputCount == bytes.count - written)
+            let reading = FrameReading(FrameReader.preface + WireFrame.settings() + bytes, as: .server)
+            let kinds = reading.frames.dropFirst().map { if case .data(let part) = $0 { part.countedBytes } else { 0 } }
+            #expect(kinds == [10_000, 0, 5] || written == 10_009 && kinds == [10_000, 0, 5], "\(written)")
+            #expect(reading.error == nil)
+        }
+    }
+
+    private static func bytes(_ output: [OutputPiece]) -> [UInt8] {
+        output.flatMap { piece in
+            switch piece {
+            case .frames(let slice): Array(slice)
+            case .body(_, let count): [UInt8](repeating: 0, count: count)
+            }
+        }
+    }
+}
