@@ -19,7 +19,8 @@ public protocol Middleware: Sendable {
     /// Handles `request` and returns the response to it.
     ///
     /// - Parameters:
-    ///   - request: The request, as the caller or the previous middleware passed it on.
+    ///   - request: The request, as the caller or the previous middleware passed it on. It belongs to its call, which
+    ///     follows redirects: to perform a request again later, keep ``RawResponse/request`` of the response instead.
     ///   - next: The next executor. Call it once, several times, later, from child tasks or not at all.
     /// - Returns: The response for the caller.
     /// - Throws: ``RequestError``, created by the middleware or thrown by `next`.
