@@ -3,6 +3,7 @@ import Dispatch
 import RequestsMiddleware
 import RequestsMock
 import Synchronization
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -238,8 +239,9 @@ struct AuthenticationTests {
     func randomSequences() async throws {
         let environment = try Self.environment("http://e.com")
         let request = try PreparedRequest(target: TargetURI("http://e.com/"))
+        var random = SplitMix64(state: 1)
         for _ in 0..<2_000 {
-            let statuses = (0..<8).map { _ in [200, 401, 403, 500, 401, 403][Int.random(in: 0..<6)] }
+            let statuses = (0..<8).map { _ in [200, 401, 403, 500, 401, 403][Int.random(in: 0..<6, using: &random)] }
             let served = scripted(statuses)
             let response = try await served.authenticating(with: NumberedTokens(), within: environment).execute(request)
             // One for the request, and one for each kind of rejection.
