@@ -26,6 +26,7 @@ struct PoolTests {
         [
             Row(method: .get, body: { .none }, transmissions: [1, 2, 1, 1]),
             Row(method: .put, body: { .bytes(Data("x".utf8)) }, transmissions: [1, 2, 1, 1]),
+            Row(method: "REPORT", body: { .bytes(Data("x".utf8)) }, transmissions: [1, 2, 1, 1]),
             Row(method: .post, body: { .bytes(Data("x".utf8)) }, transmissions: [1, 1, 1, 1]),
             Row(
                 method: .post, body: { .bytes(Data("x".utf8)) }, header: [Field(name: "Idempotency-Key", value: "1")],

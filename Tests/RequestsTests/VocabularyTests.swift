@@ -4,14 +4,36 @@ import Testing
 
 @Suite("Vocabulary")
 struct VocabularyTests {
-    @Test(
-        "only the methods of RFC 9110 §9.2.2 are idempotent", .rows("PM-24", "C30"),
-        arguments: [
-            (HTTPMethod.get, true), (.head, true), (.options, true), (.trace, true), (.put, true), (.delete, true),
-            (.post, false), (.patch, false), (.connect, false), ("PURGE", false), ("get", false),
-        ])
-    func idempotence(method: HTTPMethod, isIdempotent: Bool) {
-        #expect(method.isIdempotent == isIdempotent)
+    /// The IANA HTTP Method Registry, by whether the methods are safe and idempotent.
+    private static let registry: [(isSafe: Bool, isIdempotent: Bool, methods: String)] = [
+        (true, true, "GET HEAD OPTIONS PRI PROPFIND QUERY REPORT SEARCH TRACE"),
+        (
+            false, true,
+            """
+            ACL BASELINE-CONTROL BIND CHECKIN CHECKOUT COPY DELETE LABEL LINK MERGE MKACTIVITY MKCALENDAR MKCOL \
+            MKREDIRECTREF MKWORKSPACE MOVE ORDERPATCH PROPPATCH PUT REBIND UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE \
+            UPDATEREDIRECTREF VERSION-CONTROL
+            """
+        ),
+        (false, false, "* CONNECT LOCK PATCH POST"),
+    ]
+
+    @Test("a method is safe and idempotent as its registration says, and neither without one", .rows("PM-24", "C30"))
+    func idempotence() {
+        var count = 0
+        for row in Self.registry {
+            for name in row.methods.split(separator: " ") {
+                let method = HTTPMethod(String(name))
+                #expect(method.isSafe == row.isSafe && method.isIdempotent == row.isIdempotent, "\(name)")
+                // Methods are case-sensitive (RFC 9110 §9.1).
+                #expect(!HTTPMethod(name.lowercased()).isIdempotent, "\(name)")
+                count += 1
+            }
+        }
+        #expect(count == 41)
+        for method in ["PURGE", "GET ", "UNLOC\u{212A}", ""] as [HTTPMethod] {
+            #expect(!method.isSafe && !method.isIdempotent, "\(method)")
+        }
     }
 
     @Test(

@@ -39,13 +39,14 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
     /// Whether several identical requests have the same intended effect as one (RFC 9110 §9.2.2).
     ///
-    /// The value is true for GET, HEAD, OPTIONS, TRACE, PUT and DELETE, and false for all other methods.
-    public var isIdempotent: Bool {
-        switch rawValue {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
-        default: false
-        }
-    }
+    /// The value is that of the IANA HTTP Method Registry. It is true for GET, HEAD, OPTIONS, TRACE, PUT, DELETE and
+    /// QUERY (RFC 10008), and for nearly all methods of WebDAV and its extensions, such as PROPFIND, REPORT and SEARCH.
+    /// It is false for POST, PATCH, CONNECT and LOCK, and for methods that are not registered.
+    public var isIdempotent: Bool { registeredProperty != .none }
+
+    /// Whether requests with the method only read (RFC 9110 §9.2.1), according to the IANA HTTP Method Registry; false
+    /// for methods that are not registered.
+    package var isSafe: Bool { registeredProperty == .safe }
 
     /// Whether the method is a token (RFC 9110 §5.6.2); other methods cannot be sent.
     public var isValid: Bool {

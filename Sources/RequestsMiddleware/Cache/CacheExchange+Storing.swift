@@ -194,16 +194,15 @@ extension CacheExchange {
     /// Forwards a request with a method other than GET and HEAD, and makes stored responses invalid (RFC 9111 §4.4).
     func forwardUnsafe(_ next: any RequestExecutor) async throws(RequestError) -> RawResponse {
         guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(.method)) }
-        let isSafe = request.method == .options || request.method == .trace
         var response: RawResponse
         do throws(RequestError) {
             response = try await next.execute(request)
         } catch {
             // The server may have changed the resource before the error.
-            if !isSafe, error.mayHaveReachedServer { await invalidate(request.target) }
+            if !request.method.isSafe, error.mayHaveReachedServer { await invalidate(request.target) }
             throw error
         }
-        if !isSafe, (200..<400).contains(response.status.code) { await invalidate(after: response) }
+        if !request.method.isSafe, (200..<400).contains(response.status.code) { await invalidate(after: response) }
         response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
             forwardReason: .method, forwardedStatus: response.status)
         return response

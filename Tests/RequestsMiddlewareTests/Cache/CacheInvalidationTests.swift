@@ -6,6 +6,20 @@ import Testing
 
 @Suite("Invalidations of a cache", .timeLimit(.minutes(10)))
 struct CacheInvalidationTests {
+    @Test(
+        "a method that can change something makes a stored response invalid, and one that only reads does not",
+        .rows("R-41"),
+        arguments: [
+            (HTTPMethod.options, true), ("PROPFIND", true), ("REPORT", true), ("SEARCH", true), ("QUERY", true),
+            (.put, false), (.post, false), ("PROPPATCH", false), ("LOCK", false), ("PURGE", false),
+        ])
+    func methods(method: HTTPMethod, keeps: Bool) async throws {
+        let cache = CacheUnderTest(header: .caching("max-age=100"))
+        _ = try await cache.send()
+        _ = try await cache.send(method: method)
+        #expect(try await cache.send().isHit == keeps)
+    }
+
     @Test("a response that was requested before a change is not stored after it")
     func invalidationDuringRequest() async throws {
         let (started, finish) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))

@@ -27,7 +27,7 @@ struct RetryPolicyTests {
     @Test("an idempotent request is sent again after a failure of the network", .rows("PM-102"))
     func idempotent() async throws {
         let failures = SampleFailure.notSent + SampleFailure.mayHaveArrived + SampleFailure.broken
-        for method in [HTTPMethod.get, .head, .put, .delete, .options, .trace] {
+        for method in [HTTPMethod.get, .head, .put, .delete, .options, .trace, "PROPFIND", "REPORT", "QUERY"] {
             for policy in [Self.networkFailure, Self.orUnavailable, .standard] {
                 for error in failures { #expect(try await retries(policy, error, method), "\(error) \(method)") }
                 for error in SampleFailure.permanent {
@@ -39,7 +39,7 @@ struct RetryPolicyTests {
 
     @Test("a request that is not idempotent is sent again only if it was not sent", .rows("PM-103"))
     func other() async throws {
-        for method in [HTTPMethod.post, .patch, "PURGE"] {
+        for method in [HTTPMethod.post, .patch, "PURGE", "LOCK"] {
             for policy in [Self.networkFailure, Self.orUnavailable, .standard] {
                 for error in SampleFailure.notSent { #expect(try await retries(policy, error, method), "\(error)") }
                 for error in SampleFailure.mayHaveArrived + SampleFailure.broken + SampleFailure.permanent {
