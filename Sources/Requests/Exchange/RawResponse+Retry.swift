@@ -35,6 +35,27 @@ extension RawResponse.Metrics {
 }
 
 extension RawResponse.Metrics.Retry {
+    /// The reason for not sending a request again after it failed.
+    @nonexhaustive
+    public enum Refusal: Hashable, Sendable {
+        /// The call was cancelled, or its total limit has passed.
+        case callEnded
+        /// No rule of the retry policy contains the failure.
+        case failureNotIncluded
+        /// The request is not idempotent, and the server may have received it.
+        case notIdempotent
+        /// The body can be sent only once.
+        case bodyNotReplayable
+        /// The retry policy permits no more retries.
+        case retriesExhausted
+        /// The deadline of the call would pass before the delay has.
+        case deadlineTooClose
+        /// The retry budget of the executor has no tokens.
+        case budgetExhausted
+    }
+}
+
+extension RawResponse.Metrics.Retry {
     /// Returns whether both have the same cause and delay.
     public static func == (left: Self, right: Self) -> Bool { left.cause == right.cause && left.delay == right.delay }
 
@@ -58,6 +79,31 @@ extension RawResponse.Metrics.Retry.Cause: CustomStringConvertible {
         case .status(let status): "\(status)"
         case .slowResponse: "no response yet"
         case .rejected(let status): "\(status) to the credentials"
+        }
+    }
+}
+
+extension RawResponse.Metrics.Retry.Refusal: CustomStringConvertible {
+    /// The reason in a few words, such as `the retry budget is exhausted`.
+    public var description: String {
+        switch self {
+        case .callEnded: "the call has ended"
+        case .failureNotIncluded: "the retry policy does not include the failure"
+        case .notIdempotent: "the request is not idempotent; see Request.isIdempotent"
+        case .bodyNotReplayable: "the body can be sent only once"
+        case .retriesExhausted: "the retry policy permits no more retries"
+        case .deadlineTooClose: "the delay would exceed Timeouts.total"
+        case .budgetExhausted: "the retry budget is exhausted"
+        }
+    }
+
+    /// Returns a note about a request that failed after `retries`; nil if its failure explains why it was not repeated.
+    package func note(after retries: [RawResponse.Metrics.Retry]) -> String? {
+        switch self {
+        case .callEnded, .failureNotIncluded: return nil
+        default:
+            let attempts = retries.attemptCount + 1
+            return "not repeated\(attempts > 1 ? " after \(attempts) attempts" : ""): \(self)"
         }
     }
 }

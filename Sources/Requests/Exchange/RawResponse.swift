@@ -163,6 +163,7 @@ public struct RawResponse: Sendable {
             var contentEncoding: String?
             var restartReason: String?
             var retries: [Retry] = []
+            var retryRefusal: Retry.Refusal?
         }
 
         private var extraValues: ExtraValues {
@@ -194,6 +195,13 @@ public struct RawResponse: Sendable {
         public var retries: [Retry] {
             get { extras == nil ? [] : extraValues.retries }
             set { extraValues.retries = newValue }
+        }
+
+        /// The reason why a response with an error status was not requested again; nil for other responses, and without
+        /// a retry policy.
+        public var retryRefusal: Retry.Refusal? {
+            get { extras == nil ? nil : extraValues.retryRefusal }
+            set { extraValues.retryRefusal = newValue }
         }
 
         /// The number of ``retries``, determined without copying them.

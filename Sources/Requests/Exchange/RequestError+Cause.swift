@@ -20,9 +20,10 @@ extension RequestError {
         let cause = reason == .decodingFailed || detail == nil ? causeText(redactedBy: redaction) : nil
         // An error that repeats the detail adds nothing.
         let distinct = cause.flatMap { $0.hasSameBytes(as: detail ?? "") ? nil : $0 }
-        return [detail, distinct, offeredSchemes, remainingCoding, serverMessage(redactedBy: redaction)].compactMap {
-            $0
-        }
+        return [
+            detail, distinct, offeredSchemes, remainingCoding, serverMessage(redactedBy: redaction),
+            retryRefusal?.note(after: retries),
+        ].compactMap { $0 }
     }
 
     /// The description of the underlying error in a few words; nil if it says no more than the reason.

@@ -2,8 +2,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// The method, the URL, the status, the reason and its cause in one line, without secrets.
     ///
     /// For example: `GET https://e.com/repo: 200 OK: could not decode Repo: expected Int at .id`. If the status was
-    /// rejected, the line ends with the ``message-swift.property`` of the server, cut after 160 characters. The lines
-    /// of a mock's report follow, if there is one.
+    /// rejected, the ``message-swift.property`` of the server follows, cut after 160 characters. The line ends with the
+    /// ``retryRefusal``, unless the failure explains it. The lines of a mock's report follow, if there is one.
     public var description: String {
         let line = line(redactedBy: redaction)
         return report.map { "\(line)\n\($0)" } ?? line

@@ -53,6 +53,9 @@ public struct RequestError: Error {
     /// The repetitions of the call's last request by middleware, in order; empty if it was sent once.
     public var retries: [RawResponse.Metrics.Retry] { evidence.values.retries }
 
+    /// The reason why the failed request was not sent again; nil without a retry policy.
+    public var retryRefusal: RawResponse.Metrics.Retry.Refusal? { evidence.values.retryRefusal }
+
     /// Whether a repetition of the request would fail in the same way, although the reason does not show it: the
     /// certificates or the configuration of TLS.
     package var isPermanent: Bool { evidence.values.isPermanent }
@@ -89,6 +92,7 @@ extension RequestError {
         var nothingWasSent = false
         var attempts = 1
         var retries: [RawResponse.Metrics.Retry] = []
+        var retryRefusal: RawResponse.Metrics.Retry.Refusal?
         var isPermanent = false
         var tls: TLSConfiguration.Negotiation?
         var report: String?
@@ -162,7 +166,7 @@ extension RequestError {
         adding(
             request: response.request ?? request, response: response.head, body: response.collectedBody,
             attempts: attempts
-        ).adding(secretsOfExecutor: response.secretsOfExecutor)
+        ).adding(secretsOfExecutor: response.secretsOfExecutor).adding(retryRefusal: response.metrics.retryRefusal)
     }
 
     /// Returns this error of a request that was repeated; `retries` precede those that the error has.
@@ -179,6 +183,11 @@ extension RequestError {
             values.retries = repetitions + values.retries
             values.attempts += repetitions.count
         }
+    }
+
+    /// Returns this error of a request that a retry policy did not repeat because of `retryRefusal`.
+    package func adding(retryRefusal: RawResponse.Metrics.Retry.Refusal?) -> RequestError {
+        retryRefusal == nil ? self : changing { $0.retryRefusal = retryRefusal }
     }
 
     /// Returns this error of a call that was cancelled because its total limit had passed, with that reason.

@@ -5,12 +5,12 @@
 package protocol RepeatsExchanges {
     /// A function that decides about an error after an exchange with `request`, and waits until the repetition is due.
     ///
-    /// It returns nil if the call ends with the error, and throws if the call must end while it waits. `earlier` counts
-    /// the repetitions of the request so far.
+    /// It throws the error with which the call ends if there is no repetition. `earlier` counts the repetitions of the
+    /// request so far.
     typealias Repetition =
         @Sendable (
             _ error: RequestError, _ request: PreparedRequest, _ earlier: Int
-        ) async throws(RequestError) -> RawResponse.Metrics.Retry?
+        ) async throws(RequestError) -> RawResponse.Metrics.Retry
 
     /// The function that decides whether to repeat an exchange; nil if exchanges are never repeated.
     var repetition: Repetition? { get }
@@ -60,15 +60,15 @@ extension AcceptedResponse {
         after error: RequestError, by executor: any RequestExecutor, reportingTo task: RequestTask?
     ) async throws(RequestError) -> AcceptedResponse {
         let earlier = response.metrics.retries
-        let error = error.adding(retries: earlier)
-        guard let repetition = call.middleware.around(executor).repetition else { throw error }
-        let retry: RawResponse.Metrics.Retry?
+        guard let repetition = call.middleware.around(executor).repetition else {
+            throw error.adding(retries: earlier)
+        }
+        let retry: RawResponse.Metrics.Retry
         do throws(RequestError) {
             retry = try await repetition(error, call.request, earlier.attemptCount)
-        } catch let reason {
-            throw reason.adding(request: call.request, attempts: call.attempts).adding(retries: earlier)
+        } catch {
+            throw error.adding(request: call.request, attempts: call.attempts).adding(retries: earlier)
         }
-        guard let retry else { throw error }
         var call = call
         call.repeatRequest(retry, after: earlier)
         task?.executeAgain()

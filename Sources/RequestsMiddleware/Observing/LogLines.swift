@@ -90,6 +90,12 @@ struct LogLines {
             let retries = (report.error?.retries ?? report.metrics?.retries ?? []).prefix(20)
             lines += retries.map { "\(isTrace ? "* " : "")repeated after: \($0)" }
         }
+        // The text of an error has the note already.
+        if report.error == nil, let metrics = report.metrics,
+            let note = metrics.retryRefusal?.note(after: metrics.retries)
+        {
+            lines.append("\(isTrace ? "* " : "")\(note)")
+        }
         if isTrace {
             lines += fields(report.trailers, responseFields).map { "< \($0)" }
             lines.append("* \(report.isAbandoned ? "abandoned" : "ended")\(sizes)")

@@ -73,7 +73,11 @@ final class ObservedExchange: Sendable {
         _ stream: ResponseStream, of response: RawResponse, _ outcome: Observing.Report.Outcome, _ count: Int,
         _ body: Data
     ) {
-        var report = report(outcome, response, stream.metrics ?? response.metrics)
+        // The stream measures its own exchange only.
+        var metrics = stream.metrics ?? response.metrics
+        metrics.retries = response.metrics.retries
+        metrics.retryRefusal = response.metrics.retryRefusal
+        var report = report(outcome, response, metrics)
         report.trailers = stream.trailers
         report.isStreamed = true
         report.responseBodyLength = count

@@ -5,24 +5,7 @@ extension RetryPolicy {
         /// Send the request again when the duration has passed.
         case retry(after: Duration)
         /// End the request with its failure, for a reason.
-        case giveUp(Refusal)
-    }
-
-    /// The reason for not sending a request again.
-    @nonexhaustive
-    public enum Refusal: Hashable, Sendable {
-        /// The call was cancelled, or its total limit has passed.
-        case callEnded
-        /// The body can be sent only once.
-        case bodyNotReplayable
-        /// No rule of the policy contains the failure.
-        case failureNotIncluded
-        /// The strategies of the policy have given up.
-        case retriesExhausted
-        /// The deadline of the call would pass before the delay has.
-        case deadlineTooClose
-        /// The budget has no tokens.
-        case budgetExhausted
+        case giveUp(RawResponse.Metrics.Retry.Refusal)
     }
 
     /// Returns the decision about `failure`.
@@ -39,16 +22,18 @@ extension RetryPolicy {
         case .cancelled, .timedOut(.total): return .giveUp(.callEnded)
         default: break
         }
+        guard rules.contains(where: { $0.applies(to: failure) }) else {
+            let isIncluded = rules.contains { $0.idempotent.contains(failure) }
+            return .giveUp(isIncluded ? .notIdempotent : .failureNotIncluded)
+        }
         guard failure.request.body.isReplayable else { return .giveUp(.bodyNotReplayable) }
-        var isIncluded = false
         for rule in rules where rule.applies(to: failure) {
-            isIncluded = true
             guard let delay = await rule.strategy.delay(after: failure, random: random) else { continue }
             let wait = max(delay, min(failure.retryAfter ?? .zero, maximumRetryAfter).limited)
             if let timeLeft = failure.timeLeft, wait >= timeLeft { return .giveUp(.deadlineTooClose) }
             return budget.takeToken() ? .retry(after: wait) : .giveUp(.budgetExhausted)
         }
-        return .giveUp(isIncluded ? .retriesExhausted : .failureNotIncluded)
+        return .giveUp(.retriesExhausted)
     }
 
     /// Whether a decision may suspend, because a strategy is a function.

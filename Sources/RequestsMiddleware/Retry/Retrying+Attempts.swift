@@ -22,24 +22,29 @@ extension Retrying {
         let result = await Result { () async throws(RequestError) in try await next.execute(request) }
         guard !result.isFinal(for: request) else { return .last(result) }
         let failure = failure(result, of: request, attempt: number)
-        guard let delay = await delay(after: failure, by: policy(for: request)) else { return .last(result) }
-        let retry = RawResponse.Metrics.Retry(cause: failure.cause, delay: delay)
-        return .failed(retries: result.retries + [retry], delay: delay)
+        switch await decision(about: failure, by: policy(for: request)) {
+        case .giveUp(let refusal): return .last(result.adding(refusal))
+        case .retry(let delay):
+            let retry = RawResponse.Metrics.Retry(cause: failure.cause, delay: delay)
+            return .failed(retries: result.retries + [retry], delay: delay)
+        }
     }
 
     private func policy(for request: PreparedRequest) -> RetryPolicy {
         request.attributes[OwnRetryPolicy.self] ?? policy
     }
 
-    /// Returns the delay that `policy` decides on, or nil to give up, at the deadline of the call at the latest.
-    private func delay(after failure: RetryPolicy.Failure, by policy: RetryPolicy) async -> Duration? {
-        guard case .retry(let delay) = await decision(about: failure, by: policy) else { return nil }
+    private func decision(about failure: RetryPolicy.Failure, by policy: RetryPolicy) async -> RetryPolicy.Decision {
+        let decision = await decisionInTime(about: failure, by: policy)
+        guard case .retry(let delay) = decision, let deadline = failure.request.deadline else { return decision }
         // The policy's function may have taken part of the remaining time.
-        if let deadline = failure.request.deadline, clock.now() + delay >= deadline { return nil }
-        return delay
+        return clock.now() + delay < deadline ? decision : .giveUp(.deadlineTooClose)
     }
 
-    private func decision(about failure: RetryPolicy.Failure, by policy: RetryPolicy) async -> RetryPolicy.Decision {
+    /// Returns the decision of `policy`, which is to give up at the deadline of the call at the latest.
+    private func decisionInTime(
+        about failure: RetryPolicy.Failure, by policy: RetryPolicy
+    ) async -> RetryPolicy.Decision {
         let deadline = failure.request.limit
         guard policy.canSuspend, deadline != .distantFuture else {
             return await policy.decision(about: failure, budget: budget, random: clock.random)
@@ -95,9 +100,12 @@ extension Retrying: RepeatsExchanges {
             var failure = failure(.failure(error), of: request, attempt: earlier)
             // The server has received this request, even if the error is about another one that the decoder sent.
             if failure.category == .notSent { failure.category = .permanent }
-            guard let delay = await delay(after: failure, by: policy(for: request)) else { return nil }
-            try await wait(delay)
-            return RawResponse.Metrics.Retry(cause: failure.cause, delay: delay)
+            switch await decision(about: failure, by: policy(for: request)) {
+            case .giveUp(let refusal): throw error.adding(retryRefusal: refusal)
+            case .retry(let delay):
+                try await wait(delay)
+                return RawResponse.Metrics.Retry(cause: failure.cause, delay: delay)
+            }
         }
     }
 }
@@ -120,6 +128,16 @@ extension Result<RawResponse, RequestError> {
         switch self {
         case .success(let response): response.metrics.retries
         case .failure(let error): error.retries
+        }
+    }
+
+    /// Returns this result of a request that is not repeated because of `refusal`.
+    fileprivate func adding(_ refusal: RawResponse.Metrics.Retry.Refusal) -> Self {
+        switch self {
+        case .success(var response):
+            response.metrics.retryRefusal = refusal
+            return .success(response)
+        case .failure(let error): return .failure(error.adding(retryRefusal: refusal))
         }
     }
 

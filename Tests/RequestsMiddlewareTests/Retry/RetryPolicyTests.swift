@@ -144,7 +144,7 @@ struct RetryPolicyTests {
             request.isIdempotent = own
             let failure = RetryPolicy.Failure(RequestError(.connectionLost), of: request)
             let decision = await Self.networkFailure.decision(about: failure, random: { 0 })
-            #expect(decision == (own ? .retry(after: .zero) : .giveUp(.failureNotIncluded)))
+            #expect(decision == (own ? .retry(after: .zero) : .giveUp(.notIdempotent)))
         }
     }
 
@@ -176,14 +176,18 @@ struct RetryPolicyTests {
     @Test("a refusal has its reason")
     func refusals() async throws {
         func refusal(
-            _ error: RequestError, attempt: Int = 0, timeLeft: Duration? = nil, budget: RetryBudget = .unlimited
+            _ reason: RequestError.Reason, _ method: HTTPMethod = .get, attempt: Int = 0, timeLeft: Duration? = nil,
+            budget: RetryBudget = .unlimited
         ) async throws -> RetryPolicy.Decision {
             let failure = RetryPolicy.Failure(
-                error, of: try preparedRequest(), attempt: attempt, retryAfter: .seconds(5), timeLeft: timeLeft)
+                RequestError(reason), of: try preparedRequest(method), attempt: attempt, retryAfter: .seconds(5),
+                timeLeft: timeLeft)
             return await Self.orUnavailable.decision(about: failure, budget: budget, random: { 0 })
         }
-        let error = RequestError(.connectionFailed)
-        #expect(try await refusal(RequestError(.tooLarge(limit: 1))) == .giveUp(.failureNotIncluded))
+        let error = RequestError.Reason.connectionFailed
+        #expect(try await refusal(.tooLarge(limit: 1)) == .giveUp(.failureNotIncluded))
+        #expect(try await refusal(.connectionLost, .post) == .giveUp(.notIdempotent))
+        #expect(try await refusal(.tooLarge(limit: 1), .post) == .giveUp(.failureNotIncluded))
         #expect(try await refusal(error, attempt: 1) == .giveUp(.retriesExhausted))
         #expect(try await refusal(error, timeLeft: .seconds(5)) == .giveUp(.deadlineTooClose))
         #expect(try await refusal(error, budget: RetryBudget(initial: 0)) == .giveUp(.budgetExhausted))
