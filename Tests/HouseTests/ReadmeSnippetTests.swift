@@ -36,7 +36,7 @@ struct ReadmeSnippetTests {
             ("KeepingCookies", "RequestsMiddleware"), ("ObservingRequests", "RequestsMiddleware"),
             ("ProtectingServersAndClients", "RequestsMiddleware"), ("RequestsMiddleware", "RequestsMiddleware"),
             ("SigningIn", "RequestsMiddleware"), ("SigningRequests", "RequestsMiddleware"),
-            ("WritingMiddleware", "Requests"),
+            ("WritingMiddleware", "Requests"), ("Recording", "Requests"),
         ])
     func snippets(article: String, module: String) throws {
         // The indentation of a snippet, and the commas after its lines, depend on the code around it.

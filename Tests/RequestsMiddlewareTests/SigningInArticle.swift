@@ -73,6 +73,21 @@ enum SigningInArticle {
         return client
     }
 
+    static func clientCredentials(
+        _ api: GitHub, _ executor: some RequestExecutor, _ secret: String
+    ) -> Client<GitHub> {
+        let server = OAuthServer(
+            tokenEndpoint: URL("https://login.example.com/token"),
+            client: .basic(id: "app", secret: secret))
+        let tokens = Client(server, executor: executor)
+        let authenticator = RefreshableAuthenticator(nil) { _ in
+            try await tokens.perform { $0.clientCredentials(scope: "read") }
+        }
+        let client = Client(api, executor: executor)
+            .authenticating(with: authenticator)
+        return client
+    }
+
     static func browser(
         _ server: OAuthServer, _ tokens: Client<OAuthServer>, opening open: (URL) async throws -> URL
     ) async throws -> OAuthCredential {
@@ -100,6 +115,12 @@ enum SigningInArticle {
     static func digest(_ secret: String) -> DigestAuthenticator {
         let authenticator = DigestAuthenticator(username: "me", password: secret)
         return authenticator
+    }
+
+    static func legacyDigest(_ secret: String) -> DigestAuthenticator {
+        let legacy = DigestAuthenticator(
+            username: "me", password: secret, allowing: [.md5])
+        return legacy
     }
 
     actor Session: Authenticator {

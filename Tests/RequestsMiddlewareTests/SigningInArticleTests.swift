@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import RequestsPOSIX
 import RequestsSocket
 import RequestsTestServer
 import TestSupport
@@ -137,16 +138,50 @@ struct SigningInArticleTests {
         #expect(try await store.load()?.refreshToken == "planted-next")
     }
 
-    @Test("the Digest authenticator meets the challenge of a server", .rows("PM-90"))
-    func digest() async throws {
-        let digest = DigestServer(username: "me", password: "planted")
-        try await withTestServer(serving: digest.executor) { server in
-            try await Article.GitHub.$server.withValue(server.baseURL) {
-                let client = Client(Article.GitHub.production, executor: SocketExecutor())
-                    .authenticating(with: Article.digest("planted"))
-                _ = try await client.perform(.status)
+    @Test("a client with its own credentials obtains a token, and another one after a rejection", .rows("PM-94"))
+    func clientCredentials() async throws {
+        let count = Lock(0)
+        let forms = Collected<String>()
+        let mock = MockExecutor { request in
+            guard request.target.host == "login.example.com" else {
+                let isValid = request.header[.authorization] == "Bearer planted-\(count.withLock { $0 })"
+                return isValid ? .ok("in") : .status(401)
             }
-            #expect(server.exchanges.map { $0.status?.code } == [401, 200])
+            guard case .bytes(let form) = request.body else { return .status(400) }
+            forms.add("\(request.header[.authorization] ?? "") \(String(decoding: form, as: UTF8.self))")
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .data(
+                Data(#"{"access_token": "planted-\#(number)", "expires_in": 3600}"#.utf8), contentType: .json)
+        }
+        let client = Article.clientCredentials(Article.GitHub.production, mock, "planted-secret")
+        for _ in 1...2 { #expect(try await client.perform(.status) == "in") }
+        // The server revokes the token.
+        count.withLock { $0 += 1 }
+        #expect(try await client.perform(.status) == "in")
+        let basic = Data("app:planted-secret".utf8).base64EncodedString()
+        #expect(
+            forms.elements
+                == Array(repeating: "Basic \(basic) grant_type=client_credentials&scope=read", count: 2))
+    }
+
+    @Test("the Digest authenticators meet the challenges of servers with SHA-256 and MD5", .rows("PM-90"))
+    func digest() async throws {
+        for (digest, authenticator) in [
+            (DigestServer(username: "me", password: "planted"), Article.digest("planted")),
+            (DigestServer(username: "me", password: "planted"), Article.legacyDigest("planted")),
+            (DigestServer(username: "me", password: "planted", hash: .md5), Article.legacyDigest("planted")),
+        ] {
+            try await withTestServer(serving: digest.executor) { server in
+                try await Article.GitHub.$server.withValue(server.baseURL) {
+                    let client = Client(Article.GitHub.production, executor: SocketExecutor())
+                        .authenticating(with: authenticator)
+                    _ = try await client.perform(.status)
+                }
+                #expect(server.exchanges.map { $0.status?.code } == [401, 200])
+            }
         }
     }
 }
