@@ -138,10 +138,20 @@ struct MiddlewareArticleTests {
             _ = try await Client(api, executor: chain).perform(Users.named("a"))
             let hashes = SystemHashes.shared
             let text = Data("GET /users/a\n".utf8) + (try hashes.digest(of: Data(), with: .sha256))
-            let code = try hashes.authenticationCode(of: text, key: key, with: .sha256)
-            let signature = try #require(mock.recordedRequests.last?.header["X-Signature"])
-            let hexadecimal = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-            #expect([hexadecimal, Data(code).base64EncodedString()].contains(signature))
+            func texts(_ text: Data) throws -> [String] {
+                let code = try hashes.authenticationCode(of: text, key: key, with: .sha256)
+                let hexadecimal = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                return [hexadecimal, Data(code).base64EncodedString()]
+            }
+            #expect(try texts(text).contains(try #require(mock.recordedRequests.last?.header["X-Signature"])))
+            let client = SigningRequestsArticle.client(
+                api,
+                .hmacSHA256(key: key, field: "X-Signature") { request, _ in
+                    Data((request.header[.authorization] ?? "").utf8)
+                }, "planted-token")
+            _ = try await client.perform(Users.named("a"))
+            let token = try #require(mock.recordedRequests.last?.header["X-Signature"])
+            #expect(try texts(Data("Bearer planted-token".utf8)).contains(token))
             let bucket = SigningRequestsArticle.aws("id", "planted-secret", try environment(api))
             _ = try await Client(api, executor: bucket).perform(Users.me)
             let credentials = try #require(mock.sentAuthorizations.last ?? nil)

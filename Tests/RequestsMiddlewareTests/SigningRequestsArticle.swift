@@ -26,6 +26,15 @@ enum SigningRequestsArticle {
         return executor
     }
 
+    static func client<API: RequestProviding>(
+        _ api: API, _ signer: RequestSigner, _ token: String
+    ) -> Client<API> {
+        let client = Client(api, executor: SocketExecutor())
+            .signing(with: signer)
+            .authenticating(with: .bearerToken(token))
+        return client
+    }
+
     static func aws(
         _ id: String, _ secret: String, _ bucket: RequestEnvironment
     ) -> some RequestExecutor {

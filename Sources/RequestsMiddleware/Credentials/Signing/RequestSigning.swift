@@ -75,3 +75,20 @@ extension RequestExecutor {
         intercepted(by: RequestSigning(with: signer, within: environment))
     }
 }
+
+extension Client {
+    /// Returns this client with middleware that signs requests at or below the base URL of its API.
+    ///
+    /// ```swift
+    /// let client = Client(api, executor: SocketExecutor())
+    ///     .signing(with: signer)
+    ///     .authenticating(with: .bearerToken(token))
+    /// ```
+    ///
+    /// Add it first: middleware that the client has already receives the signed request, and would change it or send
+    /// the same signature again. Without a valid base URL no request can be sent, and the client is returned unchanged.
+    public func signing(with signer: RequestSigner) -> Client<API> {
+        guard let environment = RequestEnvironment(baseURL: api.baseURL) else { return self }
+        return Client(api, executor: executor.signing(with: signer, within: environment))
+    }
+}
