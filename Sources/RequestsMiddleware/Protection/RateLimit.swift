@@ -11,9 +11,10 @@
 /// ``maximumDelay``, or beyond its deadline, fails at once and takes none.
 ///
 /// A response with status 429 or 503 and Retry-After stops the requests to its origin for that time, an hour at most.
-/// So does a response whose `RateLimit` or `RateLimit-Remaining` field has no remaining requests
-/// (draft-ietf-httpapi-ratelimit-headers), until its reset, which is in seconds or a Unix time. After such a pause,
-/// requests follow one by one.
+/// So does a response whose `RateLimit` field (draft-ietf-httpapi-ratelimit-headers) has no remaining requests, or
+/// whose `RateLimit-Remaining`, `X-RateLimit-Remaining` (GitHub) or `X-Rate-Limit-Remaining` (X) is 0, until its reset.
+/// A reset below 1,000,000,000 is a number of seconds, a larger one a Unix time, in milliseconds from 100,000,000,000
+/// on. After such a pause, requests follow one by one.
 ///
 /// Copies share the buckets. Add it before `retrying(_:budget:clock:)`, so that each attempt takes a token.
 public struct RateLimit: Middleware {
@@ -152,15 +153,30 @@ enum RateLimitFields {
                 pause = longer(pause, of: text.replacingBytes { $0 == 0x2C ? ";" : nil }[...])
             }
         }
-        if let remaining = header["RateLimit-Remaining"], number(remaining[...]) == 0,
-            let reset = header["RateLimit-Reset"],
-            let seconds = number(reset[...])
-        {
-            // Some servers send the time of the reset in place of the remaining seconds.
-            let now = Int(min(max(date().timeIntervalSince1970, 0), 9e9))
-            pause = max(pause ?? .zero, .seconds(seconds < 1_000_000_000 ? seconds : max(0, seconds - now)))
+        for (remaining, reset) in separateFields {
+            guard let remaining = header[remaining], number(remaining[...]) == 0, let reset = header[reset],
+                let number = number(reset[...])
+            else { continue }
+            pause = max(pause ?? .zero, Self.pause(untilReset: number, date))
         }
         return pause
+    }
+
+    /// The fields of earlier drafts, of GitHub and many other APIs, and of X.
+    private static let separateFields: [(remaining: Field.Name, reset: Field.Name)] = [
+        ("RateLimit-Remaining", "RateLimit-Reset"), ("X-RateLimit-Remaining", "X-RateLimit-Reset"),
+        ("X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"),
+    ]
+
+    /// Returns the time until a reset, whose size shows whether it is a number of seconds, or the Unix time of the
+    /// reset in seconds or milliseconds: no pause lasts 30 years.
+    private static func pause(untilReset reset: Int, _ date: () -> Date) -> Duration {
+        let now = Int(min(max(date().timeIntervalSince1970, 0), 9e9))
+        return switch reset {
+        case ..<1_000_000_000: .seconds(reset)
+        case ..<100_000_000_000: .seconds(max(0, reset - now))
+        default: .milliseconds(max(0, reset - now * 1000))
+        }
     }
 
     /// Returns `pause`, or the item's pause if that is longer and the item has no remaining requests.
@@ -183,12 +199,12 @@ enum RateLimitFields {
         text.replacingBytes { $0 == 0x20 || $0 == 0x09 ? "" : nil }
     }
 
-    /// Returns a number of at most ten digits; larger ones count as the largest of these.
+    /// Returns a number of at most 13 digits; larger ones count as the largest of these.
     private static func number(_ text: Substring) -> Int? {
         let digits = trimmed(text).utf8
         guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
         let significant = digits.drop { $0 == UInt8(ascii: "0") }
-        return significant.count > 10 ? 9_999_999_999 : significant.isEmpty ? 0 : Int(Substring(significant))
+        return significant.count > 13 ? 9_999_999_999_999 : significant.isEmpty ? 0 : Int(Substring(significant))
     }
 }
 

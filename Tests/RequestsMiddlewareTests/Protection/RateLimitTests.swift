@@ -129,6 +129,13 @@ struct RateLimitTests {
             (200, ["RateLimit": "limit=9, remaining=0, reset=30"], 30),
             (200, ["RateLimit-Remaining": "0", "RateLimit-Reset": "30"], 30),
             (200, ["RateLimit-Remaining": "1", "RateLimit-Reset": "30"], 0),
+            (200, ["X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30),
+            (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30),
+            (403, ["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "30"], 0),
+            (200, ["x-rate-limit-limit": "900", "x-rate-limit-remaining": "0", "x-rate-limit-reset": "30"], 30),
+            (200, ["X-RateLimit-Remaining": "0", "X-Rate-Limit-Reset": "30"], 0),
+            (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "-1"], 0),
+            (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2018-03-13T00:00:00Z"], 0),
             (200, ["RateLimit": "r=0"], 0), (200, ["RateLimit": "r=0;t=-1"], 0), (200, ["RateLimit": ";;=;r=;t=0"], 0),
             (429, ["Retry-After": "99999999999999999999"], 3_600),
             (200, ["RateLimit": "x;r=0;t=\(String(repeating: "9", count: 400))"], 3_600),
@@ -152,18 +159,25 @@ struct RateLimitTests {
         #expect(clock.sleeps.count <= 1)
     }
 
-    @Test("a reset can be a Unix time", arguments: [("2000000045", 45), ("1999999999", 0), ("9999999999", 3_600)])
-    func unixTime(reset: String, seconds: Int) async throws {
+    @Test(
+        "a reset can be a Unix time in seconds or milliseconds", arguments: ["", "X-"],
+        [
+            ("2000000045", 45), ("1999999999", 0), ("9999999999", 3_600), ("2000000045000", 45), ("1999999999000", 0),
+            ("999999999", 3_600), ("99999999999", 3_600), ("9223372036854775808", 3_600),
+            (String(repeating: "9", count: 400), 3_600),
+        ])
+    func unixTime(prefix: String, reset: (String, Int)) async throws {
         let clock = ManualClock(date: Date(timeIntervalSince1970: 2_000_000_000))
         let mock = MockExecutor { _ in
             MockResponse(header: [
-                Field(name: "RateLimit-Remaining", value: "0"), Field(name: "RateLimit-Reset", value: reset),
+                Field(name: Field.Name("\(prefix)RateLimit-Remaining"), value: "0"),
+                Field(name: Field.Name("\(prefix)RateLimit-Reset"), value: reset.0),
             ])
         }
         let executor = mock.limitingRate(
             to: 1_000, per: .seconds(1), burst: 10, maximumDelay: .seconds(7_200), clock: clock.clock())
         for _ in 0..<2 { _ = try await executor.execute(Self.request()) }
-        #expect(clock.sleeps.reduce(.zero, +) == .seconds(seconds))
+        #expect(clock.sleeps.reduce(.zero, +) == .seconds(reset.1))
     }
 
     @Test("extreme numbers neither end the process nor delay without bound")
