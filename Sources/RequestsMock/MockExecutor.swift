@@ -287,8 +287,8 @@ extension MockExecutor {
 }
 
 extension MockExecutor: CustomStringConvertible, CustomReflectable {
-    /// The name of the type.
-    public var description: String { "MockExecutor" }
+    /// The name of the type, and the numbers of stubs and of requests that were sent.
+    public var description: String { "MockExecutor (stubs: \(stubs.stubs.count), requests: \(recordedCount))" }
 
     /// The mirror that `dump` prints, without the stubs and requests of the executor.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -98,7 +98,7 @@ public struct SocketExecutor: RequestExecutor {
         try await handle.pool.reloadTLS(configuration, within: timeout)
     }
 
-    /// The number of connections that are open or being established, and of those that are idle; for tests.
+    /// The number of connections that are open or being established, and of those that are idle.
     package var connections: (open: Int, idle: Int) {
         let counts = handle.pool.counts
         return (counts.open, counts.idle)
@@ -126,8 +126,8 @@ extension SocketExecutor: CountsConnections {
 }
 
 extension SocketExecutor: CustomStringConvertible, CustomReflectable {
-    /// The name of the type.
-    public var description: String { "SocketExecutor" }
+    /// The name of the type, and the numbers of connections that are open or being established, and of those idle.
+    public var description: String { "SocketExecutor (connections: \(connections.open), idle: \(connections.idle))" }
 
     /// The mirror that `dump` prints, without the connections of the executor.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -9,6 +9,7 @@ struct KeepAliveTests {
     func sharesConnection() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let executor = SocketExecutor()
+        #expect("\(executor)" == "SocketExecutor (connections: 0, idle: 0)")
         for round in 0..<20 {
             let response = try await executor.execute(try peer.request())
             #expect(response.head.status == 200)
@@ -19,6 +20,7 @@ struct KeepAliveTests {
             #expect(response.metrics.timeToResponseHead != nil)
         }
         #expect(peer.connections == 1)
+        #expect("\(executor)" == "SocketExecutor (connections: 1, idle: 1)")
     }
 
     @Test("a request is sent as its head, the fields that the executor adds, and its body", .rows("R-1"))

@@ -139,6 +139,9 @@ struct PlantedSecretTests {
         let path = RequestPath.reference("https://vera:\(secret)@e.com/v1?token=\(secret)")
         for text in everyText(of: path) { #expect(!text.contains(secret), "\(text)") }
         #expect("\(path)" == "https://<redacted>@e.com/v1?token=<redacted>")
-        #expect("\(client)" == "Client<AnonymousRequestProvider>")
+        let chain = "StubExecutor with PassingMiddleware"
+        let base = "https://<redacted>@e.com/v1?token=<redacted>"
+        #expect("\(client)" == "Client<AnonymousRequestProvider> for \(base): \(chain)")
+        #expect("\(Client(api, executor: executor))" == "Client<AnonymousRequestProvider> for \(base): StubExecutor")
     }
 }

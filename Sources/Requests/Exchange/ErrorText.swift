@@ -8,6 +8,13 @@ package enum ErrorText {
         count == 1 ? "1 byte" : "\(count) bytes"
     }
 
+    /// Returns a duration in milliseconds with one decimal place, at most 292 years.
+    package static func milliseconds(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let tenths = max(0, min(seconds, 9_000_000_000)) * 10_000 + attoseconds / 100_000_000_000_000
+        return "\(tenths / 10).\(tenths % 10) ms"
+    }
+
     /// Returns `text` in quotation marks, with control characters escaped so that the message stays on one line.
     ///
     /// - Parameters:

@@ -68,7 +68,10 @@ extension RawResponse.Metrics.Retry {
 
 extension RawResponse.Metrics.Retry: CustomStringConvertible {
     /// The cause and the delay in a few words, such as `503 Service Unavailable, repeated after 2.0 seconds`.
-    public var description: String { "\(cause), repeated after \(delay)" }
+    public var description: String {
+        if case .rejected(let status) = cause { return "\(status), repeated with other credentials after \(delay)" }
+        return "\(cause), repeated after \(delay)"
+    }
 }
 
 extension RawResponse.Metrics.Retry.Cause: CustomStringConvertible {
@@ -78,7 +81,7 @@ extension RawResponse.Metrics.Retry.Cause: CustomStringConvertible {
         case .failure(let reason): "\(reason)"
         case .status(let status): "\(status)"
         case .slowResponse: "no response yet"
-        case .rejected(let status): "\(status) to the credentials"
+        case .rejected(let status): "rejected with \(status)"
         }
     }
 }

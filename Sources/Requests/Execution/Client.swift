@@ -111,8 +111,13 @@ extension Client {
 }
 
 extension Client: CustomStringConvertible, CustomReflectable {
-    /// The type of the client; the API and the executor can contain secrets.
-    public var description: String { "\(Self.self)" }
+    /// The types of the client, of its executor and of its middleware, and the base URL without secrets, such as
+    /// `Client<GitHub> for https://api.github.com: SocketExecutor with Retrying`.
+    public var description: String {
+        let url = Redaction.standard.redacted(reference: api.baseURL.absoluteString)
+        let chain = (executor as? Intercepted)?.description ?? "\(type(of: executor))"
+        return "\(Self.self) for \(url): \(chain)"
+    }
 
     /// The mirror that `dump` prints: the type of the executor.
     public var customMirror: Mirror { Mirror(self, children: ["executor": "\(type(of: executor))"]) }

@@ -104,7 +104,7 @@ struct LogLines {
     }
 
     private func sizes(of report: Observing.Report) -> String {
-        var text = ", \(Self.milliseconds(report.duration))"
+        var text = ", \(ErrorText.milliseconds(report.duration))"
         if let count = report.requestBodyLength, count > 0 { text += ", \(ErrorText.bytes(count)) sent" }
         if let count = report.responseBodyLength { text += ", \(ErrorText.bytes(count)) received" }
         return text
@@ -130,7 +130,7 @@ struct LogLines {
         let times = [
             ("lookup", phases.lookup), ("connecting", phases.connecting), ("securing", phases.securing),
             ("sending", phases.sending), ("waiting", phases.waiting), ("receiving", phases.receiving),
-        ].compactMap { name, time in time.map { "\(name) \(Self.milliseconds($0))" } }
+        ].compactMap { name, time in time.map { "\(name) \(ErrorText.milliseconds($0))" } }
         if !times.isEmpty { notes.append(times.joined(separator: ", ")) }
         return notes
     }
@@ -155,13 +155,6 @@ struct LogLines {
 
     /// Returns `text`, which is redacted, on one line.
     private static func escaped(_ text: String) -> String { LogText.escaped(text, limit: textLimit) }
-
-    /// Returns a duration in milliseconds with one decimal place, at most 292 years.
-    private static func milliseconds(_ duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.components
-        let tenths = max(0, min(seconds, 9_000_000_000)) * 10_000 + attoseconds / 100_000_000_000_000
-        return "\(tenths / 10).\(tenths % 10) ms"
-    }
 }
 
 extension Observing.Report {

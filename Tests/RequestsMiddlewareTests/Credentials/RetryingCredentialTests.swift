@@ -80,7 +80,7 @@ struct RetryingCredentialTests {
                 try await executor.perform(api.get(.data, from: "/x"))
             }
             #expect(error?.attempts == statuses.count && error?.retries.count == statuses.count - 1)
-            #expect(error?.debugDescription.contains("401 Unauthorized to the credentials, repeated after") == true)
+            #expect(error?.debugDescription.contains("401 Unauthorized, repeated with other credentials after") == true)
         }
         // Without a call around it, an executor counts them too.
         let failing = MockExecutor { request in
