@@ -75,12 +75,17 @@ extension MockResponse {
         .status(200, text, contentType: contentType)
     }
 
-    /// Returns a response with `text` in UTF-8; if it is empty, the response has no body and no Content-Type.
+    /// Returns a response with `text` in UTF-8 and with `header`; if the text is empty, the response has no body and no
+    /// Content-Type of its own.
+    ///
+    /// A Content-Type in `header` replaces `contentType`.
     public static func status(
-        _ status: HTTPStatus, _ text: String = "", contentType: MediaType = .plainText
+        _ status: HTTPStatus, _ text: String = "", contentType: MediaType = .plainText, header: Header = .empty
     ) -> MockResponse {
-        guard !text.isEmpty else { return MockResponse(status: status) }
-        return .data(Data(text.utf8), contentType: contentType, status: status)
+        guard !text.isEmpty else { return MockResponse(status: status, header: header) }
+        var header = header
+        if !header.contains(.contentType) { header.add(.contentType(contentType)) }
+        return MockResponse(status: status, header: header, body: [.bytes(Data(text.utf8))])
     }
 
     /// Returns a response with the bytes of `data`.

@@ -37,6 +37,23 @@ struct MockResultTests {
         try repeating.verify()
     }
 
+    @Test("a response with a status can have a header, whose Content-Type replaces that of the text")
+    func header() async throws {
+        let mock = MockExecutor()
+        #expect("\(mock)" == "MockExecutor (stubs: 0, requests: 0)")
+        let header: Header = [Field(name: .retryAfter, value: "3"), .contentType(.json)]
+        mock.on(
+            .get, "/x", respond: .sequence(.status(429, header: header), .status(400, "[1]", header: header)))
+        let request = api.get(.data, from: "/x").validating(.none)
+        let (empty, text) = (try await mock.response(for: request), try await mock.response(for: request))
+        #expect(empty.status == 429 && empty.header[.retryAfter] == "3" && empty.value.isEmpty)
+        #expect(text.header.values(of: .contentType) == ["application/json"] && text.value == Data("[1]".utf8))
+        #expect(text.status == 400 && text.header[.retryAfter] == "3")
+        let plain = MockResponse.status(404, "no", header: [Field(name: .retryAfter, value: "3")])
+        #expect(plain.header[.contentType] == "text/plain; charset=utf-8" && plain.header[.retryAfter] == "3")
+        #expect("\(mock)" == "MockExecutor (stubs: 1, requests: 2)")
+    }
+
     @Test("a strict mock reports the end of a sequence as an error")
     func exhausted() async throws {
         let mock = MockExecutor()

@@ -56,6 +56,11 @@ struct ValidatorTests {
             #expect(try outcome(.none, status: HTTPStatus(code)) == nil)
             let range = ResponseValidator.statuses(200..<400)
             #expect(try (outcome(range, status: HTTPStatus(code), type: "text/html") == nil) == (200..<400 ~= code))
+            let set = ResponseValidator.statuses([200, 304, 404, 410])
+            let isInSet = [200, 304, 404, 410].contains(code)
+            let refusal = (300..<400).contains(code) ? RequestError.Reason.unexpectedRedirect : .unacceptableStatus
+            #expect(try outcome(set, status: HTTPStatus(code), type: "text/html") == (isInSet ? nil : refusal))
+            #expect(try outcome(.statuses([]), status: HTTPStatus(code)) == refusal)
         }
     }
 

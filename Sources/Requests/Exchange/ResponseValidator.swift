@@ -35,6 +35,13 @@ public struct ResponseValidator: Sendable {
         ResponseValidator { head, _, _ in try checkStatus(of: head, isIn: range) }
     }
 
+    /// Returns a validator that accepts `statuses` with any content type: `.statuses([200, 404])`.
+    public static func statuses(_ statuses: Set<HTTPStatus>) -> ResponseValidator {
+        ResponseValidator { head, _, _ in
+            guard statuses.contains(head.status) else { throw rejection(of: head) }
+        }
+    }
+
     /// Returns a validator that accepts the statuses in `range` with a content type that the decoder reads; a missing
     /// content type is rejected unless the body is empty.
     public static func strict(_ range: Range<Int> = 200..<300) -> ResponseValidator {
@@ -62,13 +69,13 @@ public struct ResponseValidator: Sendable {
 
     /// Throws an error for a status outside `range`.
     private static func checkStatus(of head: ResponseHead, isIn range: Range<Int>) throws(RequestError) {
-        if range.contains(head.status.code) { return }
-        throw RequestError(
-            reason(for: head.status), detail: head.status.isInformational ? informational : nil, response: head)
+        guard range.contains(head.status.code) else { throw rejection(of: head) }
     }
 
-    private static func reason(for status: HTTPStatus) -> RequestError.Reason {
-        status.isRedirection ? .unexpectedRedirect : .unacceptableStatus
+    private static func rejection(of head: ResponseHead) -> RequestError {
+        RequestError(
+            head.status.isRedirection ? .unexpectedRedirect : .unacceptableStatus,
+            detail: head.status.isInformational ? informational : nil, response: head)
     }
 
     private static var informational: String { "an interim (1xx) status cannot be final (RFC 9110 §15.2)" }

@@ -21,11 +21,14 @@ public struct MockResult<Resource>: Sendable {
         MockResult(.response(response))
     }
 
-    /// Returns a response with `text` in UTF-8; if it is empty, the response has no body and no Content-Type.
+    /// Returns a response with `text` in UTF-8 and with `header`; if the text is empty, the response has no body and no
+    /// Content-Type of its own.
+    ///
+    /// A Content-Type in `header` replaces `contentType`.
     public static func status(
-        _ status: HTTPStatus, _ text: String = "", contentType: MediaType = .plainText
+        _ status: HTTPStatus, _ text: String = "", contentType: MediaType = .plainText, header: Header = .empty
     ) -> MockResult {
-        .response(.status(status, text, contentType: contentType))
+        .response(.status(status, text, contentType: contentType, header: header))
     }
 
     /// Returns a response with the JSON text `json`, which is sent as it is, even if it is malformed.
