@@ -23,6 +23,12 @@ extension ResponseDecoder where Response == XMLValue {
 }
 
 extension ResponseDecoder {
+    /// The decoder of XML, for chains such as `.xml.map { $0.name }`.
+    @_disfavoredOverload  // ResponseDecoder+Chaining of Requests has the reason.
+    public static var xml: ResponseDecoder<XMLValue> { .xml() }
+}
+
+extension ResponseDecoder {
     /// Returns a decoder that reads the body with Foundation's event parser; `parse` sets its delegate and runs it.
     ///
     /// The document is first parsed as by `.xml`, so it is well-formed, has no document type and is at most `depth`

@@ -51,7 +51,7 @@ struct DiagnosticsTests {
             let text = String(line[comment.upperBound...])
             #expect(messages.count == 1 && messages[0].contains(text), "\(file):\(index + 1): \(messages)")
         }
-        #expect(expected >= 30)
+        #expect(expected >= 45)
         // An error without a place, such as one that asks for a bug report, is not an explanation.
         #expect(!outcome.output.contains("submit a bug report"))
     }

@@ -17,6 +17,31 @@ struct LiteralTests {
         #expect(api.get(.none, from: "/x").with(header: ["X-A": "b"]).header["x-a"] == "b")
     }
 
+    @Test("a path contains booleans as true and false, as a query does")
+    func booleans() throws {
+        let request = api.get(.none, from: "/x/\(true)/\(false)/\(3 > 2)").with(query: ["open": true])
+        #expect(try request.prepared().target.requestTarget == "/api/x/true/false/true?open=true")
+    }
+
+    @Test("a chain that begins with a decoder without its type reads the response and changes its value")
+    func chains() async throws {
+        let executor = StubExecutor(200, header: [.contentType(.json)], "[1, 2]")
+        #expect(try await executor.perform(api.get(.json([Int].self).map { $0.count }, from: "/x")) == 2)
+        #expect(try await executor.perform(api.get(.jsonValue.map { $0[1] }, from: "/x")) == 2)
+        #expect(try await executor.perform(api.get(.data.map { $0.count }, from: "/x")) == 6)
+        let text = api.get(.text.map { $0.utf8.count }, from: "/x").validating(.none)
+        #expect(try await executor.perform(text) == 6)
+        #expect(try text.prepared().header[.accept] == api.get(.text, from: "/x").prepared().header[.accept])
+    }
+
+    @Test("a closure in a closure captures the values of a query")
+    func nested() throws {
+        let calls: [Call<AnonymousRequestProvider, String>] = (1...2).map { i in
+            Call { $0.get(.text, from: "/x").with(query: ["i": i]) }
+        }
+        #expect(try calls.map { try $0.request(from: api).prepared().target.query } == ["i=1", "i=2"])
+    }
+
     @Test("a string literal makes a media type", .rows("RQ-21"))
     func mediaType() throws {
         let type: MediaType = "text/csv; charset=utf-8; header=present"

@@ -20,6 +20,15 @@ struct XMLTests {
         return try #require(error?.underlying as? XMLValue.SyntaxError, sourceLocation: sourceLocation)
     }
 
+    @Test("a chain can begin with the decoder of XML")
+    func chain() async throws {
+        let executor = XMLExecutor("<feed><entry/></feed>")
+        #expect(try await executor.perform(api.get(.xml.map { $0.name }, from: "/")) == "feed")
+        let count: Request<AnonymousRequestProvider, Int> = api.get(.xml.map { $0.content.count }, from: "/")
+        #expect(try await executor.perform(count) == 1)
+        #expect(try await executor.perform(api.get(.xml, from: "/")).name == "feed")
+    }
+
     @Test("a document is decoded with its names, namespaces, attributes and text in order", .rows("AF-55", "L18"))
     func value() async throws {
         let root = try await read(

@@ -1,7 +1,8 @@
 /// A value that can be interpolated into a ``RequestPath``.
 ///
-/// Strings, integers and `UUID` conform; values whose raw value is one of these can be interpolated too. Optionals do
-/// not conform, because a missing value would change which resource the path identifies.
+/// Strings, integers, `Bool` and `UUID` conform; values whose raw value is one of these can be interpolated too.
+/// Optionals do not conform, because a missing value would change which resource the path identifies. Neither do dates
+/// and arrays, which services write in several forms.
 public protocol PathValue {
     /// The value as text, not yet percent-encoded.
     var pathText: String { get }
@@ -20,6 +21,11 @@ extension Substring: PathValue {
 extension UUID: PathValue {
     /// The identifier in its canonical form, in upper case.
     public var pathText: String { uuidString }
+}
+
+extension Bool: PathValue {
+    /// `true` or `false`, as in a query.
+    public var pathText: String { description }
 }
 
 extension PathValue where Self: BinaryInteger {

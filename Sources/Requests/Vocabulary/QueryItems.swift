@@ -198,7 +198,7 @@ extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
 ///
 /// Booleans are written as `true` and `false`, numbers as Swift prints them, dates in UTC to the second
 /// (`2026-11-20T11:00:00Z`, RFC 3339 §5.6), and arrays as one item for each element.
-public protocol QueryValue {
+public protocol QueryValue: Sendable {
     /// The value as text, not yet percent-encoded.
     var queryText: String { get }
 

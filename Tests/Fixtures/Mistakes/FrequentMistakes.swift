@@ -1,6 +1,7 @@
 import Requests
 
-// Frequent mistakes. A House test type-checks this file and expects each error where its comment is.
+// Frequent mistakes. A House test type-checks this file and expects each error where its comment is. Lines without a
+// comment compile.
 
 private struct User: Codable, Sendable { var id: Int }
 private struct Raw: Sendable { var id: Int }
@@ -81,6 +82,47 @@ private func withoutWrapper(_ request: Request<Library, User>) {
 private func onClient(_ client: Client<Library>) async throws {
     _ = try await client.get(.json(User.self), from: "/x")  // error: the API creates requests
     _ = try await client.post(.json(User(id: 1)), to: "/x")  // error: the API creates requests
+}
+
+private func chains(_ request: Request<Library, User>) -> Request<Library, Int> {
+    _ = api.get(.text.map { $0.utf8.count }, from: "/x")
+    _ = api.get(.data.map { $0.count }, from: "/x")
+    _ = api.get(.json([User].self).map { $0.count }, from: "/x")
+    _ = api.get(.jsonValue.map { $0["id"] }, from: "/x")
+    _ = request.receiving(.text.map { $0.utf8.count })
+    _ = api.post(.none, to: "/x", receiving: .json(User.self).map { $0.id })
+    _ = ResponseDecoder.text.map { $0.utf8.count }
+    _ = api.get(.header.map { $0.count }, from: "/x")  // error: begins with its type, as in ResponseDecoder.header.map
+    return api.get(.json(User.self).map { $0.id }, from: "/x")
+}
+
+private func paths(_ id: Int?, _ date: Date, _ ids: [Int], _ url: URL, _ isOpen: Bool) {
+    _ = api.get(.text, from: "/x/\(isOpen)/\(UUID())/\(ids.count)")
+    _ = api.get(.text, from: "/x/\(id)")  // error: unwrap the Optional first
+    _ = api.delete("/x/\(id)")  // error: unwrap the Optional first
+    _ = api.get(.text, from: "/x/\(date)")  // error: write its text, as in date.formatted(.iso8601)
+    _ = api.get(.text, from: "/x/\(ids)")  // error: write names.joined(separator: ",") or segments: path
+    _ = api.post(.none, to: "/x/\(url)")  // error: is a String, an integer, a Bool, a UUID or a PathValue
+    _ = api.get(.text, from: "/x/\(1.5)")  // error: is a String, an integer, a Bool, a UUID or a PathValue
+    let path: RequestPath = "/x/\(id)"  // error: unwrap the Optional first
+    _ = path
+}
+
+private func mixed(_ id: Int, _ name: String, _ note: String?) {
+    _ = api.post(.json(["id": 1, "name": "x", "tags": ["a", 2], "note": nil]), to: "/x")
+    _ = api.post(.json(["id": .integer(id), "name": .string(name)]), to: "/x")
+    _ = api.post(.json(["id": id, "name": name]), to: "/x")  // error: in mixed literals, write .string(name)
+    _ = api.post(.json(["id": 1, "note": note]), to: "/x")  // error: in mixed literals, write .string(name)
+    _ = api.post(.json([id, name]), to: "/x")  // error: in mixed literals, write .string(name)
+    _ = api.post(.json(["id": [id, name]]), to: "/x")  // error: in mixed literals, write .string(name)
+}
+
+private func queries(_ client: Client<Library>, _ page: Int?) async throws {
+    _ = (1...3).map { i in Call<Library, [User]> { $0.get(.json(), from: "/x").with(query: ["i": i]) } }
+    let calls: [Call<Library, [User]>] = (1...3).map { i in Call { $0.get(.json(), from: "/x").with(query: ["i": i]) } }
+    _ = calls
+    _ = try await client.perform { $0.get(.json(User.self), from: "/x").with(query: ["page": page]) }
+    _ = try await client.perform { $0.get(.json(User.self), from: "/x", query: ["page": page]) }  // error: .with(query:
 }
 
 private func waiting(_ client: Client<Library>, _ request: PreparedRequest) async throws {

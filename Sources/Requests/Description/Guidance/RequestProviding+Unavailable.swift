@@ -16,6 +16,16 @@ extension RequestProviding {
         request(to: endpoint, using: .get)
     }
 
+    /// Unavailable, because the query is added to the request.
+    @available(
+        *, unavailable, message: "add the query to the request: api.get(.json(), from: \"/path\").with(query: query)"
+    )
+    public func get<Resource>(
+        _ decoder: ResponseDecoder<Resource>, from endpoint: RequestPath, query: QueryItems
+    ) -> Request<Self, Resource> {
+        get(decoder, from: endpoint)
+    }
+
     /// Unavailable, because a path that is known only at run time is a ``RequestPath``.
     @available(
         *, unavailable,
@@ -144,11 +154,24 @@ extension ResponseDecoder {
     public static func json(_ type: Response.Type = Response.self) -> ResponseDecoder { .unavailable }
 }
 
+extension ResponseDecoder {
+    /// Unavailable, because a chain begins with the type of its first decoder, unless that is `.text`, `.data`,
+    /// `.jsonValue`, `.json(_:)` or `.xml`.
+    @available(
+        *, unavailable, message: "a decoder with another value begins with its type, as in ResponseDecoder.header.map"
+    )
+    @_disfavoredOverload
+    public func map<New>(_ transform: @escaping @Sendable (Response) async throws -> New) -> ResponseDecoder {
+        .unavailable
+    }
+}
+
 extension BodyProvider {
     /// Unavailable, because the type of a sent JSON value must be `Encodable` and `Sendable`.
     @available(
         *, unavailable,
-        message: "the type must be Encodable and Sendable; if it is only Encodable, use .json(encoded:)"
+        message:
+            "the type must be Encodable and Sendable, or use .json(encoded:); in mixed literals, write .string(name)"
     )
     @_disfavoredOverload
     public static func json<Value>(_ value: Value) -> BodyProvider { .none }
