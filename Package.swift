@@ -110,6 +110,10 @@ let fixtures = [
         "requests-first-day", ["RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsTestServer"],
         at: "Tests/Fixtures/FirstDay"),
     program(
+        "requests-second-day",
+        ["RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsTestServer", "RequestsXML"],
+        at: "Tests/Fixtures/SecondDay"),
+    program(
         "requests-main-actor-app", ["RequestsSocket"], at: "Tests/Fixtures/MainActorApp",
         [.defaultIsolation(MainActor.self)]),
     program("requests-readme-program", ["RequestsSocket"], at: "Tests/Fixtures/ReadmeProgram"),
@@ -132,8 +136,9 @@ let testTargets = [
     tests(
         "EndToEndTests",
         [
-            "ManyEndpoints", "requests-blocking-only", "requests-first-day", "requests-main-actor-app", "requests-tour",
-            "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsTestServer",
+            "ManyEndpoints", "requests-blocking-only", "requests-first-day", "requests-main-actor-app",
+            "requests-second-day", "requests-tour", "RequestsMiddleware", "RequestsMock", "RequestsSocket",
+            "RequestsTestServer",
         ],
         exclude: ["tour.golden.txt"]),
     tests("HouseTests", ["requests-socket-only", "requests-readme-program"]),

@@ -130,15 +130,14 @@ extension Client {
     ///     .withStandardMiddleware { $0.authenticator = authenticator }
     /// ```
     ///
-    /// Credentials and signatures apply to requests at or below the base URL of the API. Without a valid base URL no
-    /// request can be sent, and the client is returned unchanged.
+    /// Credentials and signatures apply to requests at or below the base URL of the API. Without a valid base URL every
+    /// call fails before anything is sent.
     ///
     /// - Parameter configure: A function that chooses the middleware.
     /// - Returns: The client with the middleware.
     public func withStandardMiddleware(
         _ configure: (inout StandardMiddleware) -> Void = { _ in }
     ) -> Client<API> {
-        guard let environment = RequestEnvironment(baseURL: api.baseURL) else { return self }
-        return Client(api, executor: executor.withStandardMiddleware(within: environment, configure))
+        adding { $0.withStandardMiddleware(within: $1, configure) }
     }
 }

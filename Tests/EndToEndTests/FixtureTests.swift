@@ -69,6 +69,24 @@ struct FixtureTests {
         #expect(output == expected.joined(separator: "\n") + "\n")
     }
 
+    @Test("the clients of a second day have the results that their services send")
+    func secondDay() throws {
+        let (status, output) = try run("requests-second-day")
+        #expect(status == 0, "\(output)")
+        let expected = [
+            "container registry: 1 layer; manifest unknown",
+            "language model: Hi, there",
+            #"calendar: ["Home", "Work"]"#,
+            "object store: 403 AccessDenied",
+            "metrics: query=up%7Bjob%3D%22a%22%7D&start=1970-01-01T00%3A00%3A00Z",
+            "database: 7 by DynamoDB_20120810.GetItem",
+            "notebook: new.ipynb",
+            "token: Bearer t1",
+            "busy service: 2 attempts, retriesExhausted",
+        ]
+        #expect(output == expected.joined(separator: "\n") + "\n")
+    }
+
     @Test("an app on the main actor encodes and decodes off it, awaited or with a completion handler", .rows("PM-15"))
     func mainActorApp() async throws {
         let echo = MockExecutor { request in

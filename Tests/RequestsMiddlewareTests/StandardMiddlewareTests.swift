@@ -30,6 +30,25 @@ struct StandardMiddlewareTests {
         return names.joined(separator: ", ")
     }
 
+    @Test("without a valid base URL every call of the client fails before anything is sent")
+    func invalidBaseURL() async throws {
+        let mock = MockExecutor(.ok())
+        let client = Client(AnonymousRequestProvider(baseURL: URL("mailto:a@e.com")), executor: mock)
+        let request = try PreparedRequest(url: URL("http://e.com/"))
+        for client in [
+            client.withStandardMiddleware(), client.authenticating(with: NumberedTokens()),
+            client.signing(with: signer()),
+        ] {
+            let error = await failure { () async throws(RequestError) in try await client.executor.execute(request) }
+            #expect(error?.reason == .invalidRequest(.malformedURL) && error?.mayHaveReachedServer == false)
+            let relative = await failure { () async throws(RequestError) in
+                try await client.perform { $0.get(.text, from: "/a") }
+            }
+            #expect(relative?.mayHaveReachedServer == false)
+        }
+        #expect(mock.recordedCount == 0)
+    }
+
     @Test("credentials are outside retries, and each request is signed as it is sent", .rows("C27", "PM-92"))
     func order() async throws {
         let served = scripted([503, 401, 503, 200])

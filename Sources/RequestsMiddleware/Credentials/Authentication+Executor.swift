@@ -15,9 +15,8 @@ extension RequestExecutor {
 extension Client {
     /// Returns this client with the credentials of `authenticator` for requests at or below the base URL of its API.
     ///
-    /// Without a valid base URL no request can be sent, and the client is returned unchanged.
+    /// Without a valid base URL every call fails before anything is sent.
     public func authenticating(with authenticator: some Authenticator) -> Client<API> {
-        guard let environment = RequestEnvironment(baseURL: api.baseURL) else { return self }
-        return Client(api, executor: executor.authenticating(with: authenticator, within: environment))
+        adding { $0.authenticating(with: authenticator, within: $1) }
     }
 }

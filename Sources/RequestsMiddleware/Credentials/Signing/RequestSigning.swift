@@ -86,9 +86,8 @@ extension Client {
     /// ```
     ///
     /// Add it first: middleware that the client has already receives the signed request, and would change it or send
-    /// the same signature again. Without a valid base URL no request can be sent, and the client is returned unchanged.
+    /// the same signature again. Without a valid base URL every call fails before anything is sent.
     public func signing(with signer: RequestSigner) -> Client<API> {
-        guard let environment = RequestEnvironment(baseURL: api.baseURL) else { return self }
-        return Client(api, executor: executor.signing(with: signer, within: environment))
+        adding { $0.signing(with: signer, within: $1) }
     }
 }
