@@ -51,8 +51,8 @@ package struct HPACKDecoder: ~Copyable {
     ) throws(HPACKError) {
         var writer = ReceivedFields.Writer(taking: &fields, from: 0)
         blockSize += fragment.count
-        // A list within the limit has a smaller block, unless its encoder wastes bytes. One slightly above the limit must
-        // not end the connection (decision 0075).
+        // A list within the limit has a smaller block, unless its encoder wastes bytes. A list slightly above the limit
+        // must not end the connection (decision 0075).
         guard blockSize - limit <= limit else { throw .blockTooLarge(limit: limit) }
         if unfinished.isEmpty {
             let end = try decodeFields(in: fragment, limit, &writer)

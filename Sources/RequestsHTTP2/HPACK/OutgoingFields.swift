@@ -5,7 +5,7 @@ package import Requests
 /// They are collected before a connection is locked. Nothing is validated here.
 package struct OutgoingFields: Sendable {
     private(set) var fields = FieldQueue()
-    /// What the encoder needs of each field, determined before the connection is locked.
+    /// The choices of the encoder for each field, made before the connection is locked.
     private(set) var encodings: [(staticIndex: Int?, indexing: FieldIndexing)] = []
 
     /// The size of the fields for the peer's limit: for each, the bytes of its name and value, and 32 (RFC 9113
