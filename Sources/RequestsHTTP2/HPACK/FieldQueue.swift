@@ -4,7 +4,7 @@ import Requests
 ///
 /// Removed fields stay in both arrays until they are half of them, so a removal takes constant time on average, and the
 /// text of a field is never in two pieces, as it could be in a ring.
-struct FieldQueue: Sendable {
+package struct FieldQueue: Sendable {
     private struct Entry {
         /// The number of bytes of text that had been appended before this field.
         var start: Int
@@ -21,8 +21,13 @@ struct FieldQueue: Sendable {
     /// The number of bytes of text that were removed from `text`.
     private var removedText = 0
 
+    package init() {}
+
     /// The number of fields.
-    var count: Int { entries.count - removedEntries }
+    package var count: Int { entries.count - removedEntries }
+
+    /// The numbers of fields and of bytes of text in memory, including those that were removed.
+    package var stored: (fields: Int, text: Int) { (entries.count, text.count) }
 
     /// Provides capacity for `fields` fields and `text` bytes of text.
     mutating func reserveCapacity(_ fields: Int, ofText text: Int) {
@@ -31,7 +36,7 @@ struct FieldQueue: Sendable {
     }
 
     /// Appends a field whose name, of `nameCount` bytes, and value are appended by `appendText`.
-    mutating func append(nameCount: Int, _ appendText: (inout [UInt8]) -> Void) {
+    package mutating func append(nameCount: Int, _ appendText: (inout [UInt8]) -> Void) {
         let start = text.count
         appendText(&text)
         let hash = Self.hash(of: text.span.extracting(start...), nameCount: nameCount)
@@ -48,7 +53,7 @@ struct FieldQueue: Sendable {
     }
 
     /// Removes the first field; there must be one.
-    mutating func removeFirst() {
+    package mutating func removeFirst() {
         removedEntries += 1
         if removedEntries * 2 > entries.count {
             entries.removeFirst(removedEntries)
@@ -93,7 +98,7 @@ extension FieldQueue {
     }
 
     /// Returns the result of calling `read` with the name and the value of the field at `position`.
-    func withField<Result>(at position: Int, _ read: (Span<UInt8>, Span<UInt8>) -> Result) -> Result {
+    package func withField<Result>(at position: Int, _ read: (Span<UInt8>, Span<UInt8>) -> Result) -> Result {
         let (name, value) = ranges(at: position)
         let span = text.span
         return read(span.extracting(name), span.extracting(value))
