@@ -128,13 +128,20 @@ extension FieldQueue {
             position -= 1
             let candidate = entries[removedEntries + position]
             if candidate.hash == entry.hash, candidate.nameCount == entry.nameCount,
-                candidate.valueCount == entry.valueCount, hasName(of: otherPosition, in: other, at: position),
-                hasValue(of: otherPosition, in: other, at: position)
+                isEqual(at: position, to: otherPosition, of: other)
             {
                 return position
             }
         }
         return nil
+    }
+
+    /// Returns whether the text of the field at `position` is that of the field at `otherPosition` of `other`.
+    private func isEqual(at position: Int, to otherPosition: Int, of other: FieldQueue) -> Bool {
+        let (name, value) = ranges(at: position)
+        let (otherName, otherValue) = other.ranges(at: otherPosition)
+        return text.span.extracting(name.lowerBound..<value.upperBound).hasSameBytes(
+            as: other.text.span.extracting(otherName.lowerBound..<otherValue.upperBound))
     }
 
     /// Returns the position of the last field whose name is that of the field at `otherPosition` of `other`, or nil.

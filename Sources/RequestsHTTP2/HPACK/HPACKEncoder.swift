@@ -48,7 +48,7 @@ extension HPACKEncoder {
         var (staticIndex, indexing) = fields.encodings[position]
         // A larger field would remove all others from the table, and not be stored.
         if indexing == .incremental, fields.fields.size(at: position) > table.maximumSize { indexing = .without }
-        if indexing != .never, let index = table.index(of: position, in: fields.fields, from: staticIndex) {
+        if let index = index(of: position, in: fields.fields, staticIndex, indexing) {
             return buffer.append(integer: index, prefix: 7, 0x80)
         }
         let nameIndex = staticIndex ?? table.index(ofNameOf: position, in: fields.fields) ?? 0
@@ -62,6 +62,18 @@ extension HPACKEncoder {
             buffer.append(string: value)
         }
         if indexing == .incremental { table.insert(position, of: fields.fields) }
+    }
+
+    /// Returns the index that can be sent in place of a field, or nil.
+    private func index(
+        of position: Int, in fields: FieldQueue, _ staticIndex: Int?, _ indexing: FieldIndexing
+    ) -> Int? {
+        switch indexing {
+        case .incremental: return table.index(of: position, in: fields, from: staticIndex)
+        // Only the static table contains such fields, as `:path` with `/`.
+        case .without: return staticIndex.flatMap { StaticTable.index(of: position, in: fields, from: $0) }
+        case .never: return nil
+        }
     }
 }
 
