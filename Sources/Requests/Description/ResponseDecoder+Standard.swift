@@ -25,7 +25,7 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     public static func json(
         _ type: Response.Type = Response.self, using makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> ResponseDecoder {
-        // Two closures, so that the one that uses the decoder of the API captures nothing.
+        // Two closures, because the one for the API's decoder then captures nothing.
         guard let makeDecoder else {
             return ResponseDecoder(acceptingJSON: MediaType.ofJSON) { data, makeDecoder in
                 guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }

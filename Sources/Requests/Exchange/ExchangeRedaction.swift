@@ -203,7 +203,7 @@ extension Redaction {
 
     /// Returns the text of a value, and the secrets of its members if it is JSON itself.
     private func secrets(ofText text: String) -> [String] {
-        // Each level of strings needs twice the escapes of the one inside it, so there are few levels.
+        // A string needs twice as many escapes as a string inside it, so there are few levels.
         [text] + secrets(ofBody: Data(text.utf8), [.contentType(.json)])
     }
 }

@@ -19,8 +19,8 @@ extension PreparedRequest {
         return request
     }
 
-    /// Returns this request with the names of the fields that `request` does not have, or has with other values, as
-    /// secret names, so that no description contains a signature.
+    /// Returns this request with every field that `request` lacks, or has with another value, marked as secret, so that
+    /// no description contains a signature.
     package func withSecretFields(addedTo request: PreparedRequest) -> PreparedRequest {
         let added = header.filter { !request.header.contains($0) && !Redaction.standard.isSecret($0.name) }
         guard !added.isEmpty else { return self }

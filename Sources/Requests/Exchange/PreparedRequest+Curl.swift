@@ -103,7 +103,7 @@ protocol CurlDescribable: Sendable {
 }
 
 extension PreparedRequest {
-    /// Returns the options of curl that send the form of this request; nil if it has none, or curl cannot express it.
+    /// Returns the curl options that send this request's form; nil if it has none, or curl cannot express it.
     private func formWords(_ redaction: ExchangeRedaction) -> [String]? {
         guard let form = parts.settings.form, !body.isNone, header.contentType?.subtype == .formData else { return nil }
         return form.curlWords(redaction)

@@ -45,8 +45,8 @@ extension PreparedRequest {
     /// token to every request does not send it to another server. ``permitSecrets(_:)`` makes exceptions.
     ///
     /// It is false for a request that middleware creates instead of changing a copy of the one it received. When the
-    /// middleware passes such a request on, to the origin of the one it received, the request loses its secrets and the
-    /// value becomes true. A request to another origin, such as a token server that the middleware chooses, keeps them.
+    /// middleware passes such a request on to the same origin, the request loses its secrets and the value becomes
+    /// true. A request to another origin, such as a token server that the middleware chooses, keeps them.
     public var hasLeftOrigin: Bool { redirection?.hasLeftOrigin ?? false }
 
     /// Allows fields, trailers and query items with these `names` to be added after a redirect to another origin.

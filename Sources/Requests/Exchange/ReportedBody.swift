@@ -1,10 +1,10 @@
 /// The way in which a streamed body ended.
 package enum BodyEnd: Sendable {
-    /// It was read to its end.
+    /// The body was read to its end.
     case complete
     /// Reading it failed, or was cancelled.
     case failed(RequestError)
-    /// It was released before its end.
+    /// The body was released before its end.
     case released
 }
 
@@ -13,7 +13,7 @@ package protocol BodyObserver: Sendable {
     /// Receives the next bytes, before the caller does.
     mutating func receive(_ chunk: Data)
 
-    /// Completes what a whole body is needed for; the caller waits for it before it learns that the body has ended.
+    /// Completes what a whole body is needed for; the caller waits for it before it receives the end.
     func complete() async
 
     /// Receives the end, once; if the body is complete, after ``complete()``.

@@ -52,8 +52,7 @@ extension RequestError {
         return "\(name) offers \(shown.joined(separator: ", "))"
     }
 
-    /// The content coding of a body that could not be decoded, because no middleware has decoded it; nil if there is
-    /// none.
+    /// The content coding of a body that could not be decoded, which no middleware has removed; nil if there is none.
     private var remainingCoding: String? {
         guard reason == .decodingFailed, let value = response?.header[.contentEncoding] else { return nil }
         let isCoded = value.utf8.split(separator: UInt8(ascii: ",")).contains { coding in

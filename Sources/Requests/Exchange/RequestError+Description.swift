@@ -117,7 +117,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         let whole = Self.wholeScalars(in: body.prefix(limit))
         let shown = body.count > limit ? whole : min(body.count, limit)
         guard String(validating: body.prefix(shown), as: UTF8.self) != nil else { return "binary data" }
-        // The search goes beyond the excerpt, so that a secret which begins inside it is found whole.
+        // The search goes beyond the excerpt, because a secret that begins inside it must be found whole.
         let redacted = redaction.body(
             Array(body.prefix(limit + redaction.reach)), response?.header ?? .empty, upTo: shown)
         return Self.singleLine(String(decoding: redacted, as: UTF8.self)) + (body.count > limit ? "…" : "")

@@ -44,8 +44,7 @@ extension RequestError {
         return body.flatMap { try? JSONValue(parsing: $0) }.flatMap(ProblemDetails.init)
     }
 
-    /// The code and the message of the server, from a JSON body, or the text of a body of type `text/plain`; nil if
-    /// there is neither.
+    /// The server's code and message from a JSON body, or the text of a `text/plain` body; nil if there is neither.
     public var message: RequestError.Message? { body.flatMap(message(in:)) }
 
     /// Returns the code and the message in `body`, the body of this error or a redacted copy of it.

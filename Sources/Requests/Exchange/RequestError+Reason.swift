@@ -38,8 +38,8 @@ extension RequestError {
         case connectionLost
         /// The peer violated the HTTP protocol.
         case protocolViolation
-        /// A limit was exceeded: the length of the response or of a request body that must be stored before it is sent,
-        /// in bytes, or the number of fields or interim responses.
+        /// A limit was exceeded: in bytes, for a response or for a request body that must be stored before it is sent;
+        /// or the number of fields or interim responses.
         case tooLarge(limit: Int)
         /// The validator rejected the status.
         case unacceptableStatus
@@ -82,7 +82,7 @@ extension RequestError {
         /// Any part of the call; the limit is ``Timeouts/total``.
         case total
 
-        /// Whether the connection was established, so that the server may have received the request.
+        /// Whether the connection was established: the server may then have received the request.
         var isAfterConnecting: Bool {
             switch self {
             case .resolving, .waitingForConnection, .connecting, .securing: false

@@ -11,7 +11,7 @@ struct RequestSettings: Sendable {
         var progressHandler: (@Sendable (TransferProgress) -> Void)?
         /// The form that the body was made from, for the curl command; nil for other bodies.
         var form: (any CurlDescribable)?
-        /// The error of a builder that does not throw, which preparing the request throws.
+        /// An error that a non-throwing builder recorded; preparing the request throws it.
         var problem: RequestError.InvalidRequest?
     }
 

@@ -121,7 +121,7 @@ extension ResponseStream {
 
             /// Appends the bytes of the chunk before `end` to `line`.
             private func take(upTo end: Int, into line: inout [UInt8]) throws(RequestError) {
-                // Checked before the bytes are copied, so that a line never takes more memory than the limit.
+                // Checked before the bytes are copied: a line must never take more memory than the limit.
                 guard line.count + (end - chunk.startIndex) <= limit else {
                     throw failure(
                         RequestError(

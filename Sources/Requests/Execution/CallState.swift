@@ -54,7 +54,8 @@ package struct CallState {
         self.request = request
         self.request.isPartOfCall = true
         middleware = request.middleware
-        // Taken out, so that performing a request that left the call does not apply its middleware twice.
+        // Removed from the request: if a request that left the call is performed again, its middleware must not run
+        // twice.
         if !middleware.isEmpty { self.request.attributes.middleware = [] }
         guard let total = request.timeouts.total else { return }
         self.request.limit = min(request.limit, now.advanced(by: total))

@@ -14,7 +14,7 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// A request for a file must arrive unchanged: the executor resumes downloads, or writes decoded content to the
     /// file itself.
     ///
-    /// Middleware does not replace ``ResponseBody/Delivery/file(path:)`` with a stream then.
+    /// Middleware must then not replace ``ResponseBody/Delivery/file(path:)`` with a stream.
     public static let writesFiles = ExecutorTraits(rawValue: 1)
 
     /// If ``PreparedRequest/permitsEncodedStream`` is true, the executor returns a body with a content coding as a

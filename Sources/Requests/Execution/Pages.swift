@@ -46,7 +46,7 @@ public struct Pages<API: RequestProviding, Page>: AsyncSequence {
                 throw failure
             }
             guard let current = request else { return nil }
-            // Cleared first, so that an error ends the pages.
+            // Cleared first, because an error ends the pages.
             request = nil
             let response = try await client.response(for: current)
             do throws(RequestError) {

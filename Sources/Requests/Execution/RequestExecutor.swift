@@ -24,7 +24,7 @@ public protocol RequestExecutor: Sendable {
     /// - Throws: ``RequestError`` with the request and a reason that is the same for every executor.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse
 
-    /// The properties of this executor that middleware around it must know; empty by default.
+    /// The properties of this executor that middleware around it depends on; empty by default.
     ///
     /// The value must not change, because middleware reads it once.
     var traits: ExecutorTraits { get }

@@ -48,7 +48,7 @@ public final class SharedClient<API: RequestProviding>: Sendable {
             switch stage {
             case .made(let client): return client
             case .initial(let make), .bootstrapped(let make):
-                // Created under the lock, so that there is never a second client.
+                // Created under the lock: there must never be a second client.
                 let client = make()
                 stage = .made(client)
                 return client

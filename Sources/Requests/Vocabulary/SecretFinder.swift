@@ -8,11 +8,11 @@ package struct SecretFinder: Sendable {
     /// The minimum number of bytes of a secret that is searched for; shorter ones would match unrelated text.
     package static let shortest = 5
 
-    /// The minimum number of bytes by which a secret is recognized if the end of the text truncates it.
+    /// The minimum number of bytes that identify a secret which the end of the text truncates.
     package static let shortestBeginning = 4
 
     private let patterns: [Pattern]
-    /// Whether the first four bytes of any secret have a hash, by hash; most texts contain none of them.
+    /// For each hash, whether the first four bytes of any secret have it; most texts contain none of these hashes.
     private var beginnings: [Bool] = []
 
     /// The number of bytes after a position that must be searched to find every secret that begins before it.

@@ -21,7 +21,7 @@ extension TargetURI {
         try self.init(scheme: scheme, authority: authority, parts: parts)
     }
 
-    /// Creates a target from the parts of a URI, of which none is decoded or validated yet.
+    /// Creates a target from the parts of a URI, which are neither decoded nor validated yet.
     init(scheme: String, authority: ArraySlice<UInt8>, parts: URIReference) throws(RequestError.InvalidRequest) {
         let authority = try Authority(authority)
         self.init(

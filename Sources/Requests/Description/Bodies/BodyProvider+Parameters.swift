@@ -73,7 +73,8 @@ extension RequestParameters {
     /// Whether any value, at any depth, is null.
     fileprivate var containsNull: Bool { contains { $0.value.containsNull } }
 
-    /// The parameters with `Double` in place of `Decimal`, of which a property list would contain the internal layout.
+    /// The parameters with `Double` in place of `Decimal`, because a property list would contain a Decimal's internal
+    /// layout.
     fileprivate var withoutDecimals: RequestParameters {
         RequestParameters(map { ($0.name, $0.value.withoutDecimals) })
     }

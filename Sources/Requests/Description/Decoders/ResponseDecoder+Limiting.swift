@@ -51,7 +51,8 @@ extension ResponseBody {
 private final class LimitedSource: ResponseBody.Source {
     private let stream: ResponseStream
     private let limit: Int
-    /// The number of bytes that may still arrive; nil once the limit is exceeded, so that every later call fails too.
+    /// The number of bytes that may still arrive; nil once the limit is exceeded, which makes every later call fail
+    /// too.
     private let remaining: Lock<Int?>
 
     init(_ stream: ResponseStream, limit: Int) {

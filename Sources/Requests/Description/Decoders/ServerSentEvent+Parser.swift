@@ -130,7 +130,7 @@ extension ServerSentEvent {
         /// Returns the number that `digits` represent, at most 24 hours; nil when one is not a digit or there are none.
         private static func milliseconds(_ digits: ArraySlice<UInt8>) -> Int? {
             guard !digits.isEmpty, digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
-            // Bounded at each digit, so that no number of digits overflows.
+            // The value is bounded at each digit, so it cannot overflow, however many digits there are.
             return digits.reduce(0) { min($0 * 10 + Int($1 &- 0x30), maximumReconnectionTime) }
         }
 

@@ -49,7 +49,7 @@ final class DeferredParts: Sendable {
         }
         if let parts { continuation.resume(returning: parts) }
         guard isFirst else { return }
-        // An unstructured task, so that the cancellation of one caller does not end the work for the others.
+        // An unstructured task: if one caller is cancelled, the work continues for the others.
         Task {
             do {
                 finish(.success(try await make()))

@@ -122,7 +122,7 @@ struct MultipartSource: RequestBody.Source {
     /// - Throws: `BodyProvider.BodyError.wrongLength` when the body does not have its declared length.
     private mutating func nextOfCurrent() async throws -> Data? {
         guard var reading = current else { return nil }
-        // Stored again only if more can follow, so that no call reads a body that has ended or failed.
+        // Stored again only if more can follow: a body that has ended or failed must not be read again.
         current = nil
         let chunk = try await reading.source.next()
         reading.count += chunk?.count ?? 0

@@ -23,7 +23,7 @@ package struct BlockingCallTimeLimits {
 struct CallMonitor {
     private let task: Task<Void, Never>
     private let limits: BlockingCallTimeLimits?
-    /// Whether a task made the call, so that its cancellation must be checked.
+    /// Whether a task made the call: its cancellation must then be checked.
     private let isInTask: Bool
     private var hasCancelled = false
 

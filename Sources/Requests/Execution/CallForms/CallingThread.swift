@@ -36,7 +36,7 @@ package final class CallingThread: TaskExecutor {
     }
 
     private let state: Lock<State>
-    /// Whether the thread runs a task that made the call, so that other tasks may wait for it.
+    /// Whether the thread runs the task that made the call: other tasks may then be waiting for the thread.
     package let occupiesTask: Bool
 
     private init() {
@@ -235,8 +235,9 @@ extension CallingThread {
 // MARK: Waiting in place
 
 extension CallingThread {
-    /// Calls `wait` in the middle of a job if no other job could run meanwhile, and returns its result; otherwise
-    /// false, and every 10 ms, so that the job ends and the call is checked.
+    /// Calls `wait` in the middle of a job if no other job could run meanwhile, and returns its result.
+    ///
+    /// Returns false otherwise, and once every 10 ms: the job then ends, and the call is checked.
     ///
     /// `wait` must return within 10 ms. A job that arrives from elsewhere meanwhile is late; then the thread waits only
     /// between jobs from now on. Call this function only from a job that this thread runs, not from a job of its call

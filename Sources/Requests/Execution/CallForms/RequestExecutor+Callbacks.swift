@@ -161,7 +161,7 @@ extension Client {
         _ make: (API) -> Request<API, Resource>, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
-        // On the caller and not in the task, so that `make` need not be `Sendable`.
+        // Called here and not in the task, because `make` need not be `Sendable`.
         let request = make(api)
         return executor.call({ request }, start, Completion(.onMainActor(completion)))
     }
@@ -198,7 +198,7 @@ extension Client {
         _ make: (API) -> Request<API, Resource>, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
-        // On the caller and not in the task, so that `make` need not be `Sendable`.
+        // Called here and not in the task, because `make` need not be `Sendable`.
         let request = make(api)
         return executor.call({ request }, start, Completion(.on(queue, completion)))
     }

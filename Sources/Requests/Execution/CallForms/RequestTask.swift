@@ -69,7 +69,7 @@ extension RequestTask {
     public func resume() {
         course.withLock { course in
             guard let start = course.start.take(), course.state == .running else { return }
-            // Started under the lock, so that `cancel()` always finds the work of a started call.
+            // The work starts under the lock: `cancel()` must find the work of every started call.
             course.work = start(self)
         }
     }
@@ -77,7 +77,7 @@ extension RequestTask {
     /// Cancels the call; has no effect on a call that has ended.
     ///
     /// A call that was never started, or whose response is being decoded, completes at once. A call that waits for its
-    /// response completes when the executor has ended the exchange, so that its connection is closed by then.
+    /// response completes when the executor has ended the exchange; its connection is closed by then.
     public func cancel() {
         let (start, work, isAnnouncing) = course.withLock { course in
             guard !course.state.isFinal else { return (nil as Start?, nil as Task<Void, Never>?, false) }

@@ -30,7 +30,7 @@ final class SemaphorePause: ThreadPause {
     func wait(until deadline: Deadline?, then awake: () -> Void) {
         defer { awake() }
         guard let deadline else { return semaphore.wait() }
-        // Rounded up, so that a wait of less than 1 ms does not become a busy loop; 1 h at most.
+        // Rounded up, because a wait of less than 1 ms would become a busy loop; 1 h at most.
         let left = deadline.remaining / .milliseconds(1)
         let milliseconds = min(left, 3_600_000).rounded(.up)
         _ = semaphore.wait(timeout: .now() + .milliseconds(Int(milliseconds)))

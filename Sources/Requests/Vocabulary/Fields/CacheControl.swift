@@ -6,10 +6,10 @@ public struct CacheControl: Hashable, Sendable {
     /// argument has an empty one.
     public var directives: FieldParameters
 
-    /// Whether directives have no argument if an empty value does not tell: those with an empty or malformed argument
-    /// have one, and those that are repeated without an argument have none.
+    /// Whether a directive has no argument, for those whose value in ``directives`` does not show it.
     ///
-    /// It is empty for nearly every field.
+    /// False for an empty or malformed argument, true for a directive that is repeated without one. Nearly every field
+    /// has no exception.
     private var exceptions: [CaseInsensitiveString: Bool] = [:]
 
     /// Creates the directives of a field value; join several fields with commas.

@@ -6,7 +6,7 @@ package struct FieldValueReader {
     /// The position of the next byte to read.
     package var position = 0
 
-    /// The bytes of an unclosed quoted string, at none of which a quoted string begins.
+    /// The bytes of an unclosed quoted string; no quoted string begins at any of them.
     ///
     /// Without this, many unclosed quotation marks would take quadratic time.
     private var unclosed = 0..<0

@@ -80,7 +80,7 @@ private final class ParameterNode {
     func member(_ key: any CodingKey) -> ParameterNode {
         let node = ParameterNode(path: path + [key])
         guard case .named(var members) = content else { return node }
-        // The only reference to the array, so that appending does not copy it.
+        // The array must have one reference only, or appending would copy it.
         content = .nothing
         members.append((key.stringValue, node))
         content = .named(members)

@@ -37,11 +37,11 @@ extension RequestParameters {
             case nested(RequestParameters)
         }
 
-        // Releasing nested values takes stack for each level, so that 100,000 of them would end the process. It is the
-        // limit of `JSONValue`, too.
+        // Releasing nested values takes stack for each level: 100,000 levels would end the process. `JSONValue` has the
+        // same limit.
         static let maximumDepth = 512
 
-        // `[v, v]` takes the memory of one array, so that a few lines of code contain more values than can be written.
+        // `[v, v]` takes the memory of one array, so a few lines of code can describe more values than can be written.
         static let maximumCount = 1 << 22
 
         /// The content; ``Content/null`` for a value that is nested too deeply or too large.

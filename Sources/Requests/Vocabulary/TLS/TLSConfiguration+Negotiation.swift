@@ -3,7 +3,7 @@ extension TLSConfiguration {
     public struct Negotiation: Hashable, Sendable {
         private let values: Values
 
-        /// The values of all copies, so that metrics remain small.
+        /// Copies share these values, which keeps metrics small.
         private final class Values: Hashable, Sendable {
             let version: String
             let cipherSuite: String?
@@ -62,7 +62,7 @@ extension TLSConfiguration {
         /// The selected application protocol, such as `http/1.1` (RFC 7301); nil for none.
         public var applicationProtocol: String? { values.applicationProtocol }
 
-        /// Whether an earlier session was resumed, so that the peer sent no certificates.
+        /// Whether an earlier session was resumed; the peer then sent no certificates.
         public var isResumed: Bool { values.isResumed }
 
         /// The certificates that the peer sent, its own first, at most 10; empty in the metrics of a response.

@@ -11,7 +11,7 @@ extension TLSConfiguration {
             case file(String)
         }
 
-        /// The places of the trusted certificates, all of which are used.
+        /// The places with trusted certificates; all of them are used.
         package let sources: [Source]
 
         /// Whether chains and names are verified.
