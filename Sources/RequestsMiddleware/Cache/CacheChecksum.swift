@@ -1,5 +1,4 @@
-/// A checksum that detects damage, and that depends on the secret of the folder, so that a foreign file does not have
-/// it.
+/// A checksum that detects damage, and foreign files too, because it depends on the folder's secret.
 enum CacheChecksum {
     /// Returns the checksum of `bytes` in four lanes of words, each multiplied and mixed.
     static func of(_ bytes: UnsafeRawBufferPointer, _ secret: [UInt8]) -> UInt64 {

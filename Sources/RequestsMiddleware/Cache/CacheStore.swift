@@ -19,8 +19,8 @@ public protocol CacheStore: Sendable {
 }
 
 extension Caching {
-    /// An entry of a ``CacheStore``: a response with the times of its exchange, or the list of the fields by which the
-    /// responses for one URI are selected.
+    /// An entry of a ``CacheStore``: a response with the times of its exchange, or the fields that select among the
+    /// responses for one URI.
     public struct Entry: Sendable {
         enum Content: Sendable {
             case response(StoredResponse)

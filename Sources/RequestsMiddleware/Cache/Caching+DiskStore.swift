@@ -41,7 +41,7 @@ extension Caching {
             var uses: [String: Int] = [:]
             /// The invalid files that could not be removed.
             var unremovable: Set<String> = []
-            /// Whether there are too many of them to record, so that no file is used.
+            /// Whether there are too many of them to record; no file is used then.
             var hasTooManyUnremovable = false
             /// The number of requests to remove all entries; an entry without a known file needs one.
             var requestedRemovals = 0

@@ -15,9 +15,8 @@
 /// a single byte range is served from a complete fresh response. Requests with their own cookie store are forwarded,
 /// because their responses may be meant for another user, and requests without cookies share no responses with others.
 ///
-/// Add it after the middleware that retries and the one that adds credentials, so that it receives a request first, and
-/// after middleware that manages cookies. The metrics of a response have its
-/// ``/Requests/RawResponse/Metrics-swift.struct/cacheStatus``.
+/// Add it after the middleware that retries, adds credentials or manages cookies, so that it receives a request first.
+/// The metrics of a response have its ``/Requests/RawResponse/Metrics-swift.struct/cacheStatus``.
 public struct Caching: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     let settings: Settings

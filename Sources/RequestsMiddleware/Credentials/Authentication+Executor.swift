@@ -2,9 +2,9 @@ extension RequestExecutor {
     /// Returns this executor with the credentials of `authenticator` for requests at or below the base URL of
     /// `environment`.
     ///
-    /// Add it after `retrying(_:budget:clock:)` and `signing(with:within:)`. A retry that is added later repeats the
-    /// handling of rejections with each attempt, and a signature that is added later does not cover the credentials of
-    /// the requests that the authenticator sends again.
+    /// Add it after `retrying(_:budget:clock:)` and `signing(with:within:)`. If a retry is added later, each attempt
+    /// repeats the handling of rejections. If a signature is added later, it does not cover the credentials of the
+    /// requests that the authenticator sends again.
     public func authenticating<A: Authenticator>(
         with authenticator: A, within environment: RequestEnvironment
     ) -> Intercepted {

@@ -16,8 +16,7 @@ public enum CredentialError: Error, Sendable {
     case refreshWithinRefresh
     /// A value for a signature, which the text names, is empty or invalid.
     case invalidSigningValue(String)
-    /// The path has a segment `.` or `..`, encoded or not, so that it might not be below the base URL of the
-    /// credentials.
+    /// The path has a segment `.` or `..`, encoded or not, and might not be below the base URL of the credentials.
     case ambiguousPath
     /// The server offers only alternatives that ``DigestAuthenticator`` does not allow.
     case fallbackNotAllowed(DigestAuthenticator.Fallbacks)

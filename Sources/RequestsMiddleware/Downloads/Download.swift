@@ -43,7 +43,7 @@ struct Download {
     /// If an error occurs, the received bytes are kept only if a later call can resume.
     mutating func replace(_ response: RawResponse) async throws(RequestError) {
         let point = ResumePoint(response)
-        // Removed before the bytes change, so that an old resume point never describes new bytes.
+        // Removed before the bytes change: an old resume point must never describe new bytes.
         try? FileManager.default.removeItem(atPath: pointPath)
         if file == nil {
             file = try Self.reporting { try PartialFile.open(partialPath, creating: true) }
@@ -51,7 +51,7 @@ struct Download {
         try Self.reporting { try file?.truncate() }
         count = 0
         do throws(RequestError) {
-            // Saved before the first byte, so that the bytes match their resume point if the process ends at any time.
+            // Saved before the first byte: the bytes must match their resume point if the process ends at any time.
             if let point { try save(point) }
             try await append(response, until: nil)
         } catch {

@@ -94,7 +94,7 @@ public final class ActivityCounter: Observing.Observer {
     private func change(by difference: Int) {
         let mustReport = state.withLock { state in
             state.count += difference
-            // Yielded under the lock, so that the streams receive the counts in order.
+            // Yielded under the lock, because the streams must receive the counts in order.
             if !state.continuations.isEmpty {
                 for continuation in state.continuations.values { continuation.yield(state.count) }
             }

@@ -181,7 +181,7 @@ extension RawResponse.Metrics {
 }
 
 extension RequestError.Reason {
-    /// The name of the reason without its payload, of which there are few.
+    /// The name of the reason without its payload; there are few such names.
     fileprivate var typeName: String {
         switch self {
         case .invalidRequest: "invalid_request"

@@ -108,7 +108,7 @@ extension Observing {
     ///
     /// It reports only requests that began while there was a function, and nothing after the function has been removed.
     public final class Reports: Observer {
-        /// Read before the lock is taken, so that an observer without a function costs nothing.
+        /// Read before the lock is taken: an observer without a function then costs nothing.
         private let hasFunction: Atomic<Bool>
         private let function: Lock<(@Sendable (Report) -> Void)?>
 

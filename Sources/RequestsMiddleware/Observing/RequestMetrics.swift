@@ -64,8 +64,8 @@ public struct RequestMetrics: Observing.Observer {
     /// Call it when your metrics are collected; this metric is not recorded at requests.
     ///
     /// - Parameter executor: The executor, with or without middleware.
-    /// - Returns: Two measurements for each origin, of the connections that are in use and those that are idle; nothing
-    ///   for an executor that does not know its connections, such as URLSession.
+    /// - Returns: Two measurements for each origin, of its used and its idle connections; none for an executor that
+    ///   does not report its connections, such as URLSession.
     public static func connections(of executor: any RequestExecutor) -> [Measurement] {
         guard let counts = (executor.lastExecutor as? any CountsConnections)?.connectionCounts else { return [] }
         return counts.flatMap { count in

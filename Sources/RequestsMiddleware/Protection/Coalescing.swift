@@ -19,8 +19,7 @@ import Requests
 ///
 /// Copies share the exchanges.
 public struct Coalescing: Middleware {
-    /// A request as the key of its exchange, without the context of its span, with which no two requests would be
-    /// identical.
+    /// A request as the key of its exchange, without its trace context, which differs in every request.
     private struct Key: Hashable, Sendable {
         let request: PreparedRequest
         /// The users whose credentials are added behind this middleware, as far as they are known.

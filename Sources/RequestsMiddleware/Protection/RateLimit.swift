@@ -49,7 +49,7 @@ public struct RateLimit: Middleware {
         let count = max(1, count)
         self.maximumDelay = max(.zero, maximumDelay)
         interval = min(max(.zero, duration), day) / count
-        // Limited, so that sums do not overflow.
+        // Limited, because sums could overflow.
         self.burst = min(max(1, burst ?? count), 1_000_000_000)
         self.clock = clock
     }

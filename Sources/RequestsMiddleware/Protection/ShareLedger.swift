@@ -38,10 +38,10 @@ struct ShareLedger: Sendable {
 
     var waitingCount: Int { origins.count }
 
-    /// The number of origins with calls, and of those that remain without any.
+    /// The number of origins in the ledger, with calls or without.
     var originCount: Int { queues.count }
 
-    /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
+    /// Admits the call and returns nil, or queues it and returns its number; `count` is at most `total`.
     mutating func enter(_ origin: TargetURI.OriginKey, _ count: Int = 1) -> UInt64? {
         // Calls that wait came earlier.
         let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil

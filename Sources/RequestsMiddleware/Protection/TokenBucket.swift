@@ -14,10 +14,10 @@ struct TokenBucket: Sendable, OriginState {
 
     /// Creates a bucket of `burst` tokens, one of which is added in each `interval`.
     init(interval: Duration, burst: Int) {
-        // Rounded down, so that requests exactly at the rate do not wait for a fraction of a nanosecond.
+        // Rounded down: requests exactly at the rate must not wait for a fraction of a nanosecond.
         self.interval = Deadline.nanoseconds(of: interval)
         let (product, overflow) = self.interval.multipliedReportingOverflow(by: Int64(max(1, burst) - 1))
-        // At most 73 years, so that its sums with instants do not saturate.
+        // At most 73 years, because its sums with instants must not saturate.
         tolerance = overflow ? .max >> 2 : min(product, .max >> 2)
     }
 

@@ -105,8 +105,9 @@ public struct Hedging: Middleware {
 extension RequestExecutor {
     /// Returns this executor with middleware that sends a second request when a response is slow.
     ///
-    /// With `retrying(_:budget:clock:)`, each attempt is hedged, in whichever order the two are added. Through an
-    /// executor of your own that does not pass on the traits of the one behind it, each of the two requests is retried.
+    /// With `retrying(_:budget:clock:)`, each attempt is hedged, in whichever order the two are added. If an executor
+    /// of your own between them does not pass on the traits of the executor behind it, each of the two requests is
+    /// retried.
     ///
     /// - Parameters:
     ///   - delay: The time after which the second request is sent.

@@ -43,7 +43,7 @@ struct DigestSession: Sendable {
         return (nonce, count)
     }
 
-    /// Replaces the nonce by the one of an Authentication-Info field (RFC 7616 §3.5).
+    /// Replaces the nonce with the next nonce from an Authentication-Info field (RFC 7616 §3.5).
     mutating func replaceNonce(by next: String) {
         nonce = next
         count = 0

@@ -2,8 +2,8 @@
 ///
 /// A step that makes ``isRefreshing`` true begins a refresh, which whoever applies the rules performs.
 ///
-/// At most one refresh is active. A request remembers the generation of its credentials and the number of refreshes
-/// that had ended, so that a late rejection neither renews new credentials nor repeats a refresh that has failed since.
+/// At most one refresh is active. Each request has the generation of its credentials and the number of refreshes that
+/// had ended. With these, a late rejection neither renews new credentials nor repeats a refresh that has failed since.
 struct RefreshState<Credential: Sendable>: Sendable {
     enum Outcome: Sendable {
         case renewed

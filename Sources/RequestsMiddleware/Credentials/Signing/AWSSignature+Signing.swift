@@ -52,7 +52,7 @@ extension AWSSignature {
         return request
     }
 
-    /// Returns `request` with the path that is signed, so that S3 receives the path that it computes.
+    /// Returns `request` with the path that is signed: the form that S3 computes from any encoding.
     ///
     /// Servers decode the path and encode it again; a test server that compares it as sent would accept any encoding.
     private func withCanonicalPath(_ request: PreparedRequest) -> PreparedRequest {
@@ -92,8 +92,8 @@ extension AWSSignature {
 extension AWSSignature {
     /// Returns a URL that performs `request` without further credentials until it expires.
     ///
-    /// Host and the fields of the request whose names begin with `x-amz-` are signed; a recipient must send the same.
-    /// For S3 the body is not protected. The query items of the request are kept.
+    /// Host and the request's fields whose names begin with `x-amz-` are signed; a client that uses the URL must send
+    /// the same fields. For S3 the body is not protected. The query items of the request are kept.
     ///
     /// - Parameters:
     ///   - request: The request, whose body must be in memory.

@@ -74,7 +74,7 @@ extension OAuthCredential {
 extension OAuthCredential.FileStore {
     private struct Content: Codable {
         var version = 1
-        /// The number of changes, which shows a reader of the file which of two contents is newer.
+        /// The number of changes; of two contents, the one with more is newer.
         var revision = 0
         var credential: OAuthCredential?
     }
