@@ -54,6 +54,6 @@ private struct ServedMock: RequestExecutor {
 }
 
 extension Request where Resource == Void {
-    /// Returns a request of `api`, of which only the API and the origin are used.
+    /// Returns a request of `api`; only its API and its origin are used.
     fileprivate static func received(by api: API) -> Request<API, Void> { api.request(to: "/", using: .get) }
 }

@@ -229,7 +229,7 @@ extension MockExecutor {
     private func miss(of request: PreparedRequest, exhausting stub: Stub?) -> RequestError {
         let report = MissReport(request, exhausted: stub, stubs: stubs.stubs)
         stubs.record(report)
-        // Permanent and before sending, so that no middleware repeats the request.
+        // Permanent and before sending: middleware must not repeat the request.
         return RequestError(
             .other, detail: report.summary, underlying: UnmatchedRequest(description: report.text)
         ).explained(by: report.text).permanent().beforeSending()

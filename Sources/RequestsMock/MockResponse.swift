@@ -46,7 +46,7 @@ public struct MockResponse: Sendable {
         self.delay = delay
     }
 
-    /// An event while a body arrives.
+    /// An event in the arrival of a body: bytes, a delay, or a failure.
     @nonexhaustive
     public enum BodyEvent: Sendable {
         /// Bytes arrive as one chunk.

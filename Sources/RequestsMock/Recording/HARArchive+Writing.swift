@@ -20,8 +20,7 @@ extension HARArchive {
     ///
     /// The file appears whole or not at all, and only its owner can read it.
     ///
-    /// - Throws: ``HARError``, with ``HARError/Problem/fileExists`` if the file exists, so that no recording is
-    ///   replaced.
+    /// - Throws: ``HARError``, with ``HARError/Problem/fileExists`` if the file exists; a recording is never replaced.
     public func write(to path: String) throws(HARError) {
         do throws(FileError) {
             var writer = try FileWriter(replacing: path)

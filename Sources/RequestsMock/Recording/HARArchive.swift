@@ -143,7 +143,7 @@ public struct HARError: Error, Hashable, CustomStringConvertible {
         case tooLarge
         /// The file cannot be read or written.
         case inaccessible
-        /// The file exists; it is not replaced, so that no recording is lost.
+        /// The file exists, and is not replaced: a recording could be lost.
         case fileExists
     }
 

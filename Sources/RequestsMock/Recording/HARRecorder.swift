@@ -5,8 +5,8 @@
 /// An exchange is recorded when its response has been read to its end, or when it has failed. Before that, the values
 /// of secret fields, query items, and members of JSON and forms are replaced by ``/Requests/Redaction/placeholder``,
 /// and secrets of the request in every other text. Bodies of token requests, which contain passwords, are not kept.
-/// Bodies of responses are recorded without their content coding, so that a recorder may be in front of middleware that
-/// decodes it or behind it. A body that cannot be decoded, or was not read to its end, is not kept, and the comment of
+/// Bodies of responses are recorded without their content coding, so a recorder may be in front of the middleware that
+/// decodes it, or behind it. A body that cannot be decoded, or was not read to its end, is not kept, and the comment of
 /// its entry contains the reason. Copies share their recording.
 public struct HARRecorder: Middleware {
     /// The limits of a recording; negative limits count as 0.

@@ -61,7 +61,7 @@ extension MockExecutor {
 
 typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
 
-/// The requests to which the same entries respond: those that match one exact pattern.
+/// The requests to which the same entries respond, because they match one exact pattern.
 private struct ReplayKey: Hashable {
     private struct Pattern: Hashable {
         let method: ByteText

@@ -29,7 +29,7 @@ package enum WireSnapshot {
         return SecretFinder([boundary]).redacted(text)
     }
 
-    /// Returns the texts of the requests of all cases of `type`, each after a line with the name of its case.
+    /// Returns the requests of all cases of `type` as text, each after a line with the name of its case.
     package static func text<E: Endpoint & CaseIterable>(
         ofAllCasesOf type: E.Type, from api: E.API
     ) throws(WireSnapshotError) -> String {
@@ -110,7 +110,7 @@ extension WireSnapshot {
         /// Writes `text`, unless the file contains it, or this or another running process has recorded another text in
         /// it.
         private func record(_ text: String) throws(WireSnapshotError) {
-            // Under the lock, so that the second of two recorders finds the text of the first.
+            // Under the lock, because the second of two recorders must find the text of the first.
             try Self.recorded.withLock { recorded throws(WireSnapshotError) in
                 if let other = recorded[ByteText(path)], !other.text.hasSameBytes(as: text) {
                     throw WireSnapshotError(

@@ -46,7 +46,7 @@ struct EndpointIndex {
 
     /// Records the request that the stub `number` describes for the API value of ``use(_:)``; nil if it describes none.
     ///
-    /// Until then the stub is pending, so that a request that arrives meanwhile prepares it too.
+    /// Until then the stub is pending, and a request that arrives meanwhile prepares it too.
     mutating func setRequest(_ request: PreparedRequest?, of number: Int) {
         pending.remove(number)
         guard all.contains(number), keys[number] == nil, let request else { return }

@@ -39,8 +39,8 @@ struct EndpointMatcher: Sendable {
 
     func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> { prepared(for: api).request }
 
-    /// The error of preparing the endpoint for the API of the latest request, or of reading its body; nil if there was
-    /// none.
+    /// The error from preparing the endpoint for the latest request's API, or from reading its body; nil without an
+    /// error.
     var problem: RequestError? {
         guard let value = cache.value.withLock({ $0 }) else { return nil }
         if case .failure(let error) = value.request { return error }
