@@ -21,7 +21,8 @@ package enum ResponseHeadWriter {
         guard 100...999 ~= line.status.code else { throw .violation(.status) }
         guard Token.isFieldValue(line.reason) else { throw .violation(.statusLine) }
         let start = buffer.count
-        // Enough for most heads, so that the buffer does not grow several times; again and again would be quadratic.
+        // Enough for most heads: otherwise the buffer would grow several times. Reserving for each head would be
+        // quadratic.
         if buffer.isEmpty { buffer.reserveCapacity(512) }
         buffer.append(contentsOf: line.version.description.utf8)
         buffer.append(Octet.space)

@@ -21,7 +21,7 @@ package enum PageMemory {
         rp_grow_pages(old, wholePages(oldSize), wholePages(max(1, size)))
     }
 
-    /// Releases all but the first `size` bytes, at least one page, of the `old` bytes at `start`.
+    /// Shrinks the `old` bytes at `start` to `size`, but at least to one page, and releases the remaining pages.
     package static func cut(_ start: UnsafeMutableRawPointer, from old: Int, to size: Int) {
         let (old, size) = (wholePages(max(1, old)), wholePages(max(1, size)))
         if size < old { munmap(start + size, old - size) }

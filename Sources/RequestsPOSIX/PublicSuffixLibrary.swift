@@ -31,7 +31,7 @@ package final class PublicSuffixLibrary: Sendable {
     }
 
     private func loaded() -> Result<List, SystemLibrary.Failure> {
-        // Loaded under the lock, so that the list is read once.
+        // The lock is held while the list is loaded, so it is read once.
         list.withLock { list in
             if let list { return list }
             let result = Self.load(library)

@@ -65,8 +65,8 @@ final class ReactorJobs: Sendable {
         state.withLock { $0.executor = executor }
     }
 
-    /// Runs the jobs on the calling thread, those that they add included, but at most 64, so that jobs which always
-    /// create others do not keep the thread from its events.
+    /// Runs the jobs, and the jobs that they add, on the calling thread, but at most 64: jobs that always create others
+    /// must not keep the thread from its events.
     func run() {
         for _ in 0..<64 {
             // Retained during the job, which may be the last one that needs it.

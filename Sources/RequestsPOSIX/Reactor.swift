@@ -5,9 +5,8 @@ import Synchronization
 /// A thread that waits for descriptors and deadlines and resumes the tasks that wait for them.
 ///
 /// It never reads, parses or runs other code, unless it was created to run tasks between its waits (decision 0040). A
-/// wait costs at most one system call, which requests one report; the thread is woken for a deadline only if that is
-/// earlier than the one it already waits for. The thread ends when the last user of the reactor, channels included, is
-/// released.
+/// wait costs at most one system call, which requests one report; a deadline wakes the thread only if the thread
+/// already waits for a later one. The thread ends when the last user of the reactor, channels included, is released.
 package final class Reactor: Sendable {
     /// The state that the thread shares with the reactor's users.
     let core: ReactorCore
@@ -53,7 +52,7 @@ package final class Reactor: Sendable {
         return try result.get()
     }
 
-    /// Throws in a child that was forked without exec: it does not have the thread, so that no wait would end there.
+    /// Throws in a child that was forked without exec: the thread does not exist there, so no wait would end.
     package func checkProcess() throws(SystemError) {
         guard !isInherited else { throw .forkedChild }
     }

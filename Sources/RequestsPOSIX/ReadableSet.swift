@@ -3,7 +3,7 @@ package import Requests
 /// The descriptors of which one thread waits for any that can be read, each until it is removed.
 ///
 /// Other threads may add and remove descriptors during the wait. A descriptor is reported again and again while it has
-/// bytes, so that no report has to be requested and none can be missed.
+/// bytes, so reports need not be requested and cannot be missed.
 package struct ReadableSet: ~Copyable, Sendable {
     private let queue: ReadinessQueue
 

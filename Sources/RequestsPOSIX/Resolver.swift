@@ -110,7 +110,8 @@ extension Resolver {
         return label.hasSameBytes(as: "localhost") || label.hasByteSuffix(".localhost")
     }
 
-    /// Removes the cached addresses of `host`, none of which could be connected to, so that the next call looks it up.
+    /// Removes the cached addresses of `host`, because connecting to all of them failed; the next call looks it up
+    /// again.
     package func forget(_ host: String) {
         let name = ASCIIFolding.folded(host)
         state.withLock { $0.cache.forget(name) }
@@ -184,7 +185,8 @@ extension Resolver {
     private func threadDidNotStart(_ error: SystemError) {
         let stranded = state.withLock { state in
             state.threads -= 1
-            // Another thread that runs takes all queued names, including the one for which this thread was to start.
+            // Another running thread takes all queued names, including the name for which this thread should have
+            // started.
             guard state.threads == 0 else { return [Waiter]() }
             let names = state.queue
             state.queue = []

@@ -20,7 +20,9 @@ package final class TLSContext: Sendable {
         case server(TLSServerConfiguration)
     }
 
-    /// The settings of clients: an object, because each connection reads some of them, and a copy of all costs more.
+    /// The settings of clients.
+    ///
+    /// An object, because each connection reads only some of them, and copying all would cost more.
     final class Client: Sendable {
         let configuration: TLSConfiguration
         let systemTrust: SystemTrust

@@ -49,7 +49,7 @@ extension TLSError {
 }
 
 extension TLSError {
-    /// Whether the peer closed or reset the connection, so that the reason need not concern trust.
+    /// Whether the peer closed or reset the connection: the reason need not concern trust then.
     package var isConnectionLoss: Bool {
         switch problem {
         case .closedInHandshake, .truncated: true

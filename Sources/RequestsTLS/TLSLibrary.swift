@@ -43,7 +43,7 @@ package final class TLSLibrary: Sendable {
     ///
     /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` and the packages to install.
     func functions() throws(TLSError) -> LoadedTLS {
-        // Loaded under the lock, so that the library is initialized once.
+        // The lock is held while the library is loaded, so it is initialized once.
         let result = result.withLock { result in
             if let result { return result }
             let loaded = load()
@@ -109,7 +109,7 @@ package final class TLSLibrary: Sendable {
             let table = UnsafeMutablePointer<rp_tls>.allocate(capacity: 1)
             table.initialize(to: functions)
             let callbacks = UnsafeMutablePointer<rp_tls_callbacks>.allocate(capacity: 1)
-            // The gate comes second, so that it closes before an exit handler of the library runs.
+            // The gate comes second: exit handlers run in reverse, so it closes before the library's handler runs.
             guard rp_tls_initialize(table) == 1, !isShared || ExitGate.install() else {
                 return .failure(TLSError(.unavailable, "could not initialize libssl"))
             }

@@ -19,7 +19,7 @@ package final class LibCrypto: HashProvider {
     }
 
     private func load() throws(HashError) -> LoadedCrypto {
-        // Loaded under the lock, so that the library is initialized once.
+        // The lock is held while the library is loaded, so it is initialized once.
         let result = loaded.withLock { loaded in
             if let loaded { return loaded }
             let result = Self.load(library)
