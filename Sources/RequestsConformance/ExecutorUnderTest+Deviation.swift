@@ -12,7 +12,7 @@ extension ExecutorUnderTest {
         /// It may be empty only if the deviation is fatal.
         public let failure: String
 
-        /// Whether the scenario would end the process or never return, so that it is not run.
+        /// Whether the scenario would end the process or never return; it is then not run.
         public let isFatal: Bool
 
         /// Whether the scenario sometimes passes, because its result depends on the order of events.

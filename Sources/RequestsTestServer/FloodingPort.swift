@@ -7,7 +7,7 @@ import Synchronization
 public struct TLSFloodPort: Sendable {
     /// The messages, and the state of the connection in which they begin.
     ///
-    /// Libraries for TLS skip them without returning to the program, so that one of their calls may never return.
+    /// TLS libraries skip them without returning to the program, so one call may never return.
     @nonexhaustive
     public enum Flood: Hashable, Sendable, CaseIterable {
         /// HelloRequest messages after the first bytes of the client (RFC 5246 §7.4.1.1). A client must end the

@@ -5,7 +5,7 @@ import Synchronization
 final class LeaderTerm: Sendable {
     /// The number of waits for connections.
     private let rounds = Atomic(0)
-    /// The number of connections whose service has begun, and of those for which it has ended.
+    /// Incremented when the service of a connection begins and when it ends, so it is odd during service.
     private let services = Atomic(0)
 
     func beginRound() { rounds.add(1, ordering: .sequentiallyConsistent) }

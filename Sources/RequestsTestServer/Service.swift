@@ -98,11 +98,11 @@ struct Service {
                     state.release(kept.count)
                     throw .refused(503, "no memory for the body")
                 }
-                // This is last, so that all recorded bytes are held.
+                // Recorded last, because all recorded bytes must be held.
                 if let number { state.recordBeginning(bytes, after: offset, of: number) }
             }
         } catch {
-            // The executor will not receive it, so that only the recorded bytes are needed.
+            // The executor will not receive the body, so only the recorded bytes are needed.
             let count = arriving.count
             arriving.truncate(to: recordedLimit)
             state.release(count - arriving.count)

@@ -6,8 +6,8 @@ import RequestsPOSIX
 ///
 /// One of them, the leader, waits for all connections without a request in progress, and serves those that become
 /// readable, one after the other: with a thread for each connection, each request would need a thread switch. Before a
-/// thread waits for anything else, such as a slow client or a handler that suspends, it passes the lead on, so that its
-/// connection delays no other. A handler can block without notice, so another thread watches the leader.
+/// thread waits for anything else, such as a slow client or a handler that suspends, it passes the lead on; otherwise
+/// its connection would delay all others. A handler can block without notice, so another thread watches the leader.
 final class ServiceThreads: Sendable {
     /// A connection with the state that the threads share.
     private struct Entry {
@@ -69,7 +69,7 @@ final class ServiceThreads: Sendable {
         try startThread(leading: first, server)
     }
 
-    /// Ends the waits of all threads, which end then, and closes the connections that none of them serves.
+    /// Ends all threads by ending their waits, and closes the connections that none of them serves.
     ///
     /// - Returns: The number of connections that were closed, and the other ones.
     func stop() -> (closed: Int, served: [ServedConnection]) {

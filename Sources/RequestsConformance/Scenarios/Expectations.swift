@@ -8,7 +8,7 @@ extension Scenario {
             try await context.run(serving: MockExecutor(.ok("done"))) { client in
                 for body in [RequestBody.bytes(Data("hello".utf8)), Chunks.body("hel", "lo")] {
                     var request = try client.request(.post, body: body)
-                    // Longer than the scenario takes, so that only 100 (Continue) can start the body.
+                    // Longer than the scenario takes: only 100 (Continue) can start the body.
                     request.continueTimeout = .seconds(30)
                     try expect("the text", try await client.text(request), is: "done")
                 }

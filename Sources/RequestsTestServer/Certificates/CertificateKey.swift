@@ -13,7 +13,7 @@ package final class CertificateKey: Sendable {
     }
 
     package let kind: Kind
-    /// OpenSSL changes a key while it encodes it, so that one thread must not see what another one writes.
+    /// OpenSSL changes a key while it encodes it, so only one thread may use it at a time.
     private let key: Lock<SharedPointer>
     private let library: SigningLibrary
 

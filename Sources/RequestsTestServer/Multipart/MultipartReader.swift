@@ -200,7 +200,7 @@ extension TestServer {
         private mutating func readHeader(
             _ position: inout Int, _ events: inout [Event]
         ) throws(MultipartError) -> Bool {
-            // From the last three bytes, so that each byte is checked only a few times.
+            // The search starts at the last three bytes, so each byte is checked only a few times.
             var index = position + max(0, checked - 3)
             while index + 3 < buffer.count {
                 if buffer[index] == 0x0D, buffer[index + 1] == 0x0A, buffer[index + 2] == 0x0D,

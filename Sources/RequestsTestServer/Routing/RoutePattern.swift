@@ -22,7 +22,7 @@ struct RoutePattern: Sendable {
         guard received.count == components.count else { return nil }
         var parameters: [String: String] = [:]
         for (expected, component) in zip(components, received) {
-            // Split before it is decoded, so that an encoded slash is not a separator.
+            // Split before decoding, because an encoded slash is not a separator.
             let decoded = PercentEncoding.decodeUTF8(component)
             switch expected {
             case .literal(let bytes): if !decoded.utf8.elementsEqual(bytes) { return nil }
