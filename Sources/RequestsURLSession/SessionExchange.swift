@@ -26,7 +26,7 @@ final class SessionExchange: Sendable {
         /// The task and its session, once they have been made.
         var task: URLSessionTask?
         var session: URLSession?
-        /// Whether the task has been resumed, so that the request may reach the server.
+        /// Whether the task has been resumed: the request may then reach the server.
         var isResumed = false
         /// Signalled when the task has been made or the exchange ends.
         var taskSignal: DispatchSemaphore?

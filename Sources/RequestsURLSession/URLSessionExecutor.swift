@@ -86,7 +86,7 @@ public struct URLSessionExecutor: RequestExecutor {
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             try request.checkBeforeSending(in: sessions)
-            // Read before the body is stored, so that a reset during that time cancels the call.
+            // Read before the body is stored: a reset during that time must cancel the call.
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
             var response = try await perform(

@@ -82,7 +82,7 @@ extension XMLReader {
         let start = position
         var number: UInt32 = 0
         while position < bytes.count, let digit = Hex.value(of: bytes[position]), digit < radix {
-            // Limited at each digit, so that a long number does not overflow.
+            // The value is limited at each digit, so a long number cannot overflow.
             number = min(number * radix + UInt32(digit), 0x11_0000)
             position += 1
         }

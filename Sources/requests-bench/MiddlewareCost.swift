@@ -64,7 +64,7 @@ struct MiddlewareCost: Sendable {
                     credentials: .init(accessKeyID: "AKID", secretAccessKey: "benchmark"), region: "r",
                     service: "dynamodb")
                 if self == .signedAnew {
-                    // Every request is of another day, so that its key is derived.
+                    // Every request has another date, because a key is derived once for each day.
                     let day = Atomic(0)
                     signature.now = {
                         Date(timeIntervalSince1970: Double(day.add(1, ordering: .relaxed).newValue % 9_999) * 86_400)

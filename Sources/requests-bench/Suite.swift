@@ -110,7 +110,7 @@ struct Suite: Sendable {
 
     private func nanoseconds<Value>(_ count: Int, _ body: () throws -> Value) throws -> Double {
         let start = ContinuousClock.now
-        // Uses the value, so that the optimizer does not remove the work.
+        // Without a use of the value, the optimizer would remove the work.
         for _ in 0..<count { withExtendedLifetime(try body()) {} }
         return (ContinuousClock.now - start) / .nanoseconds(1) / Double(count)
     }
