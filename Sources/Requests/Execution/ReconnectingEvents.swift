@@ -84,7 +84,7 @@ extension Client {
 extension Client.ReconnectingEvents: Sendable {}
 
 extension RequestError {
-    /// Whether the connection failed rather than the request, so that another attempt may succeed.
+    /// Whether the connection failed rather than the request: another attempt may then succeed.
     fileprivate var isConnectionFailure: Bool {
         switch reason {
         case .connectionFailed, .connectionLost, .hostNotFound, .timedOut: true

@@ -124,7 +124,7 @@ extension String {
     package func hashBytes(into hasher: inout Hasher) {
         var text = self
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // 0xFF is never part of UTF-8, so that "a", "b" and "ab", "" hash differently.
+        // 0xFF is never part of UTF-8; it makes "a", "b" and "ab", "" hash differently.
         hasher.combine(0xFF as UInt8)
     }
 }

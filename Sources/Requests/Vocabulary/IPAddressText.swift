@@ -50,7 +50,7 @@ package enum IPAddressText {
     ///
     /// - Parameters:
     ///   - text: Groups separated by colons; may be empty.
-    ///   - isLast: Whether the text ends the address, so that its last part may be an IPv4 address.
+    ///   - isLast: Whether the text ends the address; its last part may then be an IPv4 address.
     /// - Returns: The groups, in order.
     private static func groups(_ text: Substring.UTF8View, isLast: Bool) -> [UInt16]? {
         if text.isEmpty { return [] }

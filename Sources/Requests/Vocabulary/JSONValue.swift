@@ -176,7 +176,7 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-    /// Returns whether both values are the same JSON; numbers are compared by value, so that `1` equals `1.0`.
+    /// Returns whether both values are the same JSON; numbers are compared by value, so `1` equals `1.0`.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         // A list of pairs in place of recursion: equality of deeply nested values must not overflow the stack.
         var pairs = [(left, right)]

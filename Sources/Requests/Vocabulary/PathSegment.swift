@@ -66,7 +66,7 @@ struct PathSegment: Sendable {
         return problem
     }
 
-    /// Appends a value that is not yet encoded, so that a percent sign in it is data.
+    /// Appends a value that is not yet encoded: a percent sign in it is data.
     mutating func append(value bytes: Slice<UnsafeBufferPointer<UInt8>>) {
         isInterpolated = true
         for byte in bytes {

@@ -22,7 +22,7 @@ package enum Token {
 
     /// Returns whether every byte of `text` is allowed in a field value.
     ///
-    /// The other bytes are ASCII, so that the result is the same for the value in ISO-8859-1.
+    /// The other bytes are ASCII, so the result is the same for the value in ISO-8859-1.
     package static func isFieldValue(_ text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { isFieldValue($0) }
             ?? !text.utf8.contains(where: isForbiddenInValue)

@@ -29,9 +29,9 @@ public struct CacheControl: Hashable, Sendable {
                 let isWhole = reader.isAtEnd || reader.isAt(",")
                 // Of several directives with one name, the first counts (RFC 9111 §4.2.1), and one without an argument
                 // is not limited by another one. A second list of field names makes the directive apply to the whole
-                // response, so that no name is ignored.
+                // response: no name may be ignored.
                 if names.insert(name) {
-                    // A malformed argument counts as empty, so that a time limit in it is 0.
+                    // A malformed argument counts as empty, so a time limit in it is 0.
                     let value = isWhole ? value ?? "" : ""
                     directives.add(name: name, value: value)
                     if hasValue, value.isEmpty { exceptions[CaseInsensitiveString(name)] = false }
@@ -62,8 +62,8 @@ public struct CacheControl: Hashable, Sendable {
     /// Returns the argument of a directive in seconds, or nil if there is no such directive.
     ///
     /// - Parameter name: The name of the directive.
-    /// - Returns: The seconds. A missing or malformed argument is 0, so that the response counts as stale (RFC 9111
-    ///   §4.2.1). A number above 2,147,483,648 is 2,147,483,648 (RFC 9111 §1.2.2).
+    /// - Returns: The seconds. A missing or malformed argument is 0, which makes the response stale (RFC 9111 §4.2.1).
+    ///   A number above 2,147,483,648 is 2,147,483,648 (RFC 9111 §1.2.2).
     public func seconds(of name: String) -> Int? {
         contains(name) ? number(of: name) ?? 0 : nil
     }

@@ -3,7 +3,7 @@ public struct EntityTag: Sendable {
     /// The text between the quotation marks, compared octet by octet.
     public var opaqueTag: String
 
-    /// Whether the tag is weak (`W/`), so that equivalent versions with different bytes can share it.
+    /// Whether the tag is weak (`W/`); equivalent versions with different bytes can share a weak tag.
     public var isWeak: Bool
 
     /// Creates a tag from the text between the quotation marks.
@@ -28,12 +28,12 @@ public struct EntityTag: Sendable {
         guard reader.skip("\"") else { return nil }
     }
 
-    /// Returns whether the tags are equal and neither is weak, so that the bytes are the same (RFC 9110 §8.8.3.2).
+    /// Returns whether the tags are equal and neither is weak, which means equal bytes (RFC 9110 §8.8.3.2).
     public func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
-    /// Returns whether the tags are equal, weak or not, so that the versions are equivalent (RFC 9110 §8.8.3.2).
+    /// Returns whether the tags are equal, weak or not, which means equivalent versions (RFC 9110 §8.8.3.2).
     public func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag.hasSameBytes(as: other.opaqueTag) }
 
     /// The tag as a field value.

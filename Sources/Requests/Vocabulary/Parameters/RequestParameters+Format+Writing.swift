@@ -113,7 +113,7 @@ private struct ParameterExpansion {
     }
 
     private mutating func append(_ name: String, _ value: RequestParameters.Value) throws {
-        // Each scalar has the names of all levels, so that the names can be much longer than the values.
+        // Each scalar has the names of all levels, so the names can be much longer than the values.
         length += name.utf8.count
         guard scalars.count < RequestParameters.Value.maximumCount, length <= Self.maximumLength else {
             throw RequestParameters.ParameterError.tooManyValues
