@@ -311,7 +311,7 @@ extension CookieJar {
     struct Changes: Sendable {
         /// The keys of cookies that were set or removed.
         private(set) var keys: Set<StoredCookie.Key> = []
-        /// Whether more cookies have changed than are worth recording, so that all count as changed.
+        /// Whether more cookies have changed than are worth recording; all then count as changed.
         private(set) var hasAll = false
         private let limit: Int
 

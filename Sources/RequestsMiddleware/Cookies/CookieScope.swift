@@ -29,7 +29,7 @@ enum CookieScope {
     /// Returns whether a host in lower case is an IP address.
     static func isAddress(_ host: String) -> Bool {
         guard let last = host.utf8.last else { return false }
-        // Nearly every other host ends in a letter, so that its text need not be read.
+        // Nearly every other host ends in a letter, so its text need not be read.
         return last == UInt8(ascii: "]") || (last &- UInt8(ascii: "0") < 10 && IPAddressText.octets(host) != nil)
     }
 

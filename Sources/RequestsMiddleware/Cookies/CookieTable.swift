@@ -127,7 +127,7 @@ extension CookieTable {
         }
         collect(host, isHost: true)
         for parent in CookieScope.parents(of: host) { collect(String(parent), isHost: false) }
-        // Most hosts set their cookies once and with one path, so that they are in order.
+        // Most hosts set their cookies once and with one path, so they are in order already.
         let isSorted = found.indices.dropFirst().allSatisfy { !precedes(found[$0], found[$0 - 1]) }
         if !isSorted { found.sort(by: precedes) }
         return found.map(\.slot)

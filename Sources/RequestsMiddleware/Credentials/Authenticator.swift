@@ -71,7 +71,7 @@ extension Authenticator {
     /// Returns whether the request has an Authorization field.
     public func hasCredentials(_ request: PreparedRequest) -> Bool { request.header.contains(.authorization) }
 
-    /// Returns nil, so that ``credentials(for:)`` is called.
+    /// Returns nil: ``credentials(for:)`` must be called.
     public func availableCredentials(
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? { nil }

@@ -91,7 +91,7 @@ public struct RateLimit: Middleware {
             // A response may have stopped the requests meanwhile.
             let now = clock.deadline
             guard change(origin, { $0.pause(at: now) }) > .zero else { return }
-            // A new token is then taken, so that the requests follow one by one.
+            // A new token is then taken, so the requests follow one by one.
             let left = limit - .nanoseconds(now.nanoseconds(since: start))
             guard let next = change(origin, { $0.take(at: now, waitingAtMost: left) }) else {
                 throw rejection(of: request, origin, at: now)

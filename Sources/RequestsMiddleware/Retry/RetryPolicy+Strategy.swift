@@ -19,7 +19,7 @@ extension RetryPolicy {
 
         private init(_ kind: Kind, maximumRetries: Int) {
             self.kind = kind
-            // Below `Int.max`, so that the number of attempts does not overflow.
+            // Below `Int.max`, because the number of attempts must not overflow.
             self.maximumRetries = min(max(0, maximumRetries), 1_000_000)
         }
 
@@ -80,6 +80,6 @@ extension RetryPolicy {
 }
 
 extension Duration {
-    /// This duration, between 0 and 1,000,000,000 s, so that sums with it do not overflow.
+    /// This duration, limited to 0 to 1,000,000,000 s, because sums with it must not overflow.
     var limited: Duration { min(max(self, .zero), .seconds(1_000_000_000)) }
 }

@@ -67,8 +67,8 @@ public struct RequestSigning: Middleware {
 extension RequestExecutor {
     /// Returns this executor with middleware that signs requests at or below the base URL of `environment`.
     ///
-    /// Add it first. Middleware that is added before it changes requests after they were signed, so that servers reject
-    /// them, and sends the same signature again.
+    /// Add it first. Middleware that is added before it changes requests after they were signed, and sends the same
+    /// signature again; servers reject both.
     public func signing(
         with signer: RequestSigner, within environment: RequestEnvironment
     ) -> Intercepted {
