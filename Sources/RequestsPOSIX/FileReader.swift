@@ -90,7 +90,7 @@ package struct FileReader: ~Copyable, Sendable {
     /// Returns the first bytes of the file, at most `count`.
     package func bytes(atMost count: Int) throws(FileError) -> [UInt8] {
         var failure: FileError?
-        // Read in place, so that a large file is in memory once.
+        // Read in place: a large file must not be in memory twice.
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let memory = UnsafeMutableRawBufferPointer(buffer)
             do throws(FileError) {

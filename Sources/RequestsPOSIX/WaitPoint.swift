@@ -25,8 +25,8 @@ protocol WaitClock {
 /// A point where at most one task per direction waits for readiness.
 ///
 /// Readiness is one sticky bit per direction: latched while no task waits, and consumed by the next wait. Each wait has
-/// a ticket: a late cancellation or deadline of an earlier wait must not affect a later one. The thread that
-/// takes the continuation out of the state, under the lock, resumes it, so that it is resumed exactly once.
+/// a ticket: a late cancellation or deadline of an earlier wait must not affect a later one. The thread that takes the
+/// continuation out of the state, under the lock, resumes it; so it is resumed exactly once.
 final class WaitPoint: Sendable {
     enum Outcome: Sendable {
         case ready, timedOut, cancelled

@@ -42,7 +42,7 @@ extension TLSError {
         /// The peer sent many records without data, or too much in the handshake.
         case flood
         case closedInHandshake
-        /// The peer closed the connection without close_notify, so that data may be missing.
+        /// The peer closed the connection without close_notify; data may be missing.
         case truncated
         case system(SystemError)
     }

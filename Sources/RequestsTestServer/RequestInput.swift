@@ -60,7 +60,7 @@ struct RequestInput {
         // The body bytes that arrived together: a body in chunks of one byte would otherwise be delivered byte by byte.
         var arrived = Data()
         while true {
-            // The requests of a pipeline arrive before they are read, so that the first bytes may be in the buffer.
+            // Pipelined requests arrive before they are read, so the first bytes may already be in the buffer.
             let event = try Self.event(of: &reader, in: buffer, from: &start)
             if !hasStarted, reader.hasStarted {
                 hasStarted = true

@@ -28,7 +28,7 @@ struct ResponseOutput {
     private var encoder = ChunkEncoder()
     /// The number of chunks that have been appended.
     private var chunkCount = 0
-    /// Whether bytes were sent, so that a pace requires a pause before the next ones.
+    /// Whether bytes were sent; a pace then requires a pause before the next ones.
     private var hasSent = false
     /// Whether all bytes have been appended.
     private var isComplete = false

@@ -30,7 +30,7 @@ final class ThreadExecutor: TaskExecutor {
     ///
     /// - Parameters:
     ///   - onWait: A function that is called before the thread waits because the task is suspended.
-    ///   - isAbandoned: Whether the result is no longer needed, so that the task is cancelled; checked every 50 ms
+    ///   - isAbandoned: Whether the result is no longer needed; the task is then cancelled. Checked every 50 ms
     ///     while the task is suspended.
     ///   - onStart: A function that receives the function that cancels the task, before the thread waits.
     ///   - operation: The operation.

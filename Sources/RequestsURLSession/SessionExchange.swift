@@ -12,7 +12,7 @@ final class SessionExchange: Sendable {
     typealias Chunk = Result<Data?, RequestError>
 
     let request: PreparedRequest
-    /// Whether the task's session has no other task, so that the task uses a new connection.
+    /// Whether the task's session has no other task; the task then uses a new connection.
     let isAlone: Bool
     private let upload: Upload
     private let sessions: Sessions

@@ -4,7 +4,7 @@
 /// its own connection.
 ///
 /// Every call into a session is made on the queue of the registry, and no lock is held meanwhile: on Linux all sessions
-/// of the process share one queue, so that any call waits while transfers occupy it (decision 0059).
+/// of the process share one queue, and any call waits while transfers occupy it (decision 0059).
 ///
 /// Releasing the last copy of the executor invalidates the session.
 final class Sessions: Sendable {
