@@ -57,7 +57,7 @@ struct StructureTests {
         }
     }
 
-    /// The folders of Requests, each of which uses only those before it.
+    /// The folders of Requests; each uses only the folders before it.
     static let layers = ["Vocabulary", "Exchange", "Description", "Execution"]
 
     /// The uses of a later folder, each with its reason.
@@ -121,7 +121,7 @@ struct StructureTests {
             }
             return Set(names.compactMap { types[$0] })
         }
-        // Files that use no other file of those that remain are removed until none is left, or only cycles are.
+        // Files that use no other remaining file are removed until none is left, or only cycles.
         while let last = uses.first(where: { path, used in used.subtracting([path]).isDisjoint(with: uses.keys) }) {
             uses[last.key] = nil
         }

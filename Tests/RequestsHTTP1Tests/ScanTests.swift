@@ -9,7 +9,7 @@ struct ScanTests {
     private static let tokenBytes = Set(
         "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
 
-    /// Returns `count` letters, of which the one at `offset` is replaced by `byte`.
+    /// Returns `count` letters, with `byte` in place of the letter at `offset`.
     private static func letters(_ count: Int, with byte: UInt8, at offset: Int) -> [UInt8] {
         var letters = [UInt8](repeating: UInt8(ascii: "v"), count: count)
         letters[offset] = byte

@@ -2,7 +2,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-/// Returns an archive of one entry with these members, of which the defaults are valid.
+/// Returns an archive of one entry with these members; the defaults are valid.
 private func archive(
     date: String = #""2026-01-02T03:04:05Z""#, method: String = #""GET""#, url: String = #""https://a.test/""#,
     headers: String = "[]", status: String = "200", content: String = "{}", wait: String = "1"

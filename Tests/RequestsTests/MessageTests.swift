@@ -9,7 +9,7 @@ private func malformedLiteral() -> URL { URL("http://[") }
 /// `REQUESTS_RECORD=1` writes that file instead.
 @Suite("Messages")
 struct MessageTests {
-    /// The line of `malformedLiteral()`, outside the macro of the test, which has lines of its own.
+    /// The line of `malformedLiteral()`, outside the test's macro, which has line numbers of its own.
     private static let lineOfLiteral = #line - 8
 
     private typealias Invalid = RequestError.InvalidRequest

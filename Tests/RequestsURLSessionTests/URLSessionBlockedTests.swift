@@ -23,7 +23,7 @@ struct URLSessionBlockedTests {
                 let flooded = URLSessionExecutor()
                 let target = try TargetURI("https://127.0.0.1:\(peer.port)/")
                 let attack = PreparedRequest(method: .get, target: target)
-                // Several, so that one of them always has records to skip.
+                // Several, because one of them must always have records to skip.
                 let victims = (0..<4).map { _ in Task { await flooded.failure(of: attack)?.reason } }
                 while peer.sent < 1 << 20 { await Task.yield() }
 

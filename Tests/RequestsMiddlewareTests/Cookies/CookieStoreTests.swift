@@ -335,7 +335,7 @@ struct CookieStoreTests {
             #expect(isKilled)
             let cookies = try store().cookies
             let values = Set(cookies.map { $0.value.prefix { $0 != "-" } })
-            // All cookies are of one save, and none of it is missing: the child has saved before it is killed.
+            // All cookies come from one save, and none is missing: the child has saved before it is killed.
             #expect(values.count == 1 && cookies.count == 10)
             seen.formUnion(values.map(String.init))
         }

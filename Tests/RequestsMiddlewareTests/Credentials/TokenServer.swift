@@ -6,7 +6,7 @@ final class TokenServer: Sendable {
     struct State: Sendable {
         var valid = "planted-1"
         var refreshes = 0
-        /// The number of requests to hold before the first response, so that all of them are rejected together.
+        /// The number of requests to hold before the first response; all of them are then rejected together.
         var held = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
         var rejected = 0

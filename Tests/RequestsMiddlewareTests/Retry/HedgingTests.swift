@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Hedging", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HedgingTests {
-    /// Responses of which the first is late, as the number of the request decides.
+    /// A server that does not send its first `late` responses in time.
     private func server(late: Int = 1, _ response: MockResponse = .ok("hello")) -> MockExecutor {
         let count = Lock(0)
         return MockExecutor { _ in

@@ -8,8 +8,9 @@ import Testing
 /// A clock that records its sleeps and passes them at once.
 final class ManualClock: Sendable {
     private let state = Lock((elapsed: Duration.zero, sleeps: [Duration]()))
-    /// The instant at which the clock begins: far in the future, so that executors, which compare deadlines with the
-    /// real time, never end a call at a deadline of this clock.
+    /// The instant at which the clock begins, far in the future.
+    ///
+    /// Executors compare deadlines with the real time, and must not end a call at a deadline of this clock.
     let start = ContinuousClock.now + .seconds(3600)
     let date: Date
 
