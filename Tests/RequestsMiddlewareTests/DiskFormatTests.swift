@@ -59,7 +59,7 @@ struct DiskFormatTests {
     }
 
     @Test(
-        "a download resumes at the point of a file of version 1, and starts over at one of another version",
+        "a download resumes at the point in a file of version 1, and starts over with another version",
         arguments: [(#""version":1"#, "bytes=5-"), (#""version":2"#, nil), (#""other":1"#, nil)])
     func resumePoint(version: String, range: String?) async throws {
         _ = try write(Data("hello".utf8), to: "f.partial")

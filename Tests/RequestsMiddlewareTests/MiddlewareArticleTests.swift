@@ -35,7 +35,7 @@ struct MiddlewareArticleTests {
 
     // MARK: Caching
 
-    @Test("the chain with a cache sends one of two requests, with credentials")
+    @Test("of two identical requests, the chain with a cache sends one, with credentials")
     func cache() async throws {
         try await served { _ in
             Self.user("a", .cacheControl(.maxAge(60)))

@@ -114,7 +114,7 @@ struct CollapsedRequestTests {
         #expect(cache.contacts == 4)
     }
 
-    @Test("cancelling a request that waits, or the one that is sent, does not cancel others", arguments: [true, false])
+    @Test("cancelling a waiting or a sent request does not cancel others", arguments: [true, false])
     func cancelled(isFirst: Bool) async throws {
         let server = SlowServer()
         let cache = cache(server, .caching("max-age=100"))

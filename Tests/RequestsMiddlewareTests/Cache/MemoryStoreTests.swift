@@ -12,7 +12,7 @@ struct MemoryStoreTests {
         }
     }
 
-    @Test("the capacity keeps the entry that was used, and removes the one that was not used for the longest time")
+    @Test("beyond the capacity, the least recently used entry is removed and the others are kept")
     func leastRecentlyUsed() async throws {
         // The capacity is enough for three entries, but not for four.
         let store = Caching.MemoryStore(capacity: 35_000)

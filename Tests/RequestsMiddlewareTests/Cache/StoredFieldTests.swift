@@ -65,7 +65,7 @@ struct StoredFieldTests {
         }
     }
 
-    @Test("fields of the connection, and those that Connection names, are not stored (RFC 9111 §3.1)")
+    @Test("fields of the connection, and fields that Connection names, are not stored (RFC 9111 §3.1)")
     func connection() async throws {
         var header = Header.caching("max-age=10")
         header.add([

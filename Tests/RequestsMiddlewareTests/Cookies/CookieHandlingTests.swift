@@ -180,7 +180,7 @@ struct CookieHandlingTests {
         }
     }
 
-    @Test("an app can provide cookies and store them itself, or one of both", .rows("HT-27", "HT-28"))
+    @Test("an app can provide cookies itself, store them itself, or both", .rows("HT-27", "HT-28"))
     func protocols() async throws {
         let server = Self.server()
         let own = OwnCookies()

@@ -97,7 +97,7 @@ struct DigestProofTests {
     }
 
     @Test(
-        "with auth-int the response digest of a stream or of a decoded body is not verified, because it is not available"
+        "with auth-int, the response digest of a streamed or decoded body is not verified, because it is not available"
     )
     func unverifiable() async throws {
         let server = DigestServer(["qop": "auth-int"])

@@ -80,7 +80,7 @@ struct ExpiredRenewalTests {
     }
 
     @Test(
-        "a hundred rejections share one refresh that returns an expired token, also those that come later",
+        "a hundred rejections, early and late, share one refresh that returns an expired token",
         .rows("R-38", "D-20"))
     func rejected() async {
         let (authenticator, received) = authenticator(Credential(number: 1, end: now + 60), lifetimes: [0])

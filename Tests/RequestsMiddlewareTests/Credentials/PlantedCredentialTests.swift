@@ -65,7 +65,7 @@ struct PlantedCredentialTests {
         #expect(Mirror(reflecting: token).children.isEmpty && "\(token)" == "Digest token")
     }
 
-    @Test("errors of requests with credentials, and those that were not sent, print no secret", .rows("R-74", "R-8"))
+    @Test("errors of requests with credentials, sent or not, print no secret", .rows("R-74", "R-8"))
     func errors() async throws {
         func error(_ authenticator: some Authenticator, status: Int = 401) async -> RequestError? {
             let challenge = Field(

@@ -122,7 +122,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a task that a refresh has created is no part of it after its end, nor of the next one", .rows("T-53", "PM-96"))
+        "a task of an ended refresh belongs neither to that refresh nor to the next", .rows("T-53", "PM-96"))
     func afterRefresh() async {
         let slot = Lock<Client<AnonymousRequestProvider>?>(nil)
         let later = Lock<Task<RequestError?, Never>?>(nil)
@@ -325,7 +325,7 @@ struct RefreshTests {
         gate.open()
     }
 
-    @Test("blocking calls on every thread of the pool share a refresh that one of them begins", .rows("PM-94"))
+    @Test("blocking calls on every thread of the pool share one refresh", .rows("PM-94"))
     func blocking() async {
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
             // Another suspension, so that the refresh needs a thread again.

@@ -249,7 +249,7 @@ struct RequestBoundTests {
         }
     }
 
-    @Test("a token of the app and a token of the user that have both expired are both renewed", .rows("PM-91", "PM-94"))
+    @Test("if the app's token and the user's token have expired, both are renewed", .rows("PM-91", "PM-94"))
     func bothExpired() async throws {
         let environment = try #require(
             RequestEnvironment(baseURL: AnonymousRequestProvider("http://e.com").baseURL))

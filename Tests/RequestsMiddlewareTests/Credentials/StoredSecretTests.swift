@@ -84,7 +84,7 @@ struct StoredSecretTests {
     }
 
     @Test(
-        "an error prints none of the credentials that its response repeats, whatever its status is", .rows("R-74"),
+        "an error prints no credentials that its response repeats, whatever its status is", .rows("R-74"),
         arguments: Source.allCases, CallForm.allCases)
     func errors(source: Source, form: CallForm) async throws {
         let challenge = Field(name: .wwwAuthenticate, value: "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256")

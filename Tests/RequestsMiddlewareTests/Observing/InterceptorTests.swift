@@ -103,7 +103,7 @@ struct InterceptorTests {
         #expect(try await mended.perform(api.get(.text, from: "/x")) == "full")
     }
 
-    @Test("an error function changes an error or replaces it with a response for those after it", .rows("HT-22"))
+    @Test("an error function changes an error, or replaces it with a response for later functions", .rows("HT-22"))
     func errors() async throws {
         struct Clear: Error {}
         let steps = Collected<String>()

@@ -47,7 +47,7 @@ struct LoggingTests {
         #expect(lines.first == expected.first)
     }
 
-    @Test("a level that is off has no entries, and an entry has the status of the head or of the end", .rows("HT-30"))
+    @Test("a level that is off has no entries, and entries for the head and the end have the status", .rows("HT-30"))
     func levels() async throws {
         for (lowest, expected) in [(RequestLogging.Level.info, 4), (.warning, 1), (.error, 0)] {
             let script = ResponseScript(.json("[1]"), .status(404))

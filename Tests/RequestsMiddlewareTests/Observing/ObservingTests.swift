@@ -111,7 +111,7 @@ struct ObservingTests {
         #expect(log.steps == ["1 begin", "2 begin", "2 end", "1 end"])
     }
 
-    @Test("observers inside a retry see each attempt, and those outside see one request", .rows("PM-111"))
+    @Test("observers inside a retry see each attempt, and observers outside see one request", .rows("PM-111"))
     func seats() async throws {
         let (attempts, calls) = (RecordingObserver(), RecordingObserver())
         let script = ResponseScript(.status(503), .status(503), .json("[1]"))

@@ -29,7 +29,7 @@ struct TracingTests {
 
     private static func texts(_ span: RequestTracing.Span?) -> [String] { (span?.attributes ?? []).map(\.description) }
 
-    @Test("each attempt has a client span that is a child of the span of the call, and sends its own traceparent")
+    @Test("each attempt has its own client span below the call's span, and sends its own traceparent")
     func attempts() async throws {
         let spans = Spans()
         let tracing = Self.tracing(spans)

@@ -66,7 +66,7 @@ struct TransportAdaptorTests {
         #expect(throws: RequestError.self) { try PreparedRequest(path) }
     }
 
-    @Test("middleware for swift-http-types changes the head of a request and of its response")
+    @Test("middleware for swift-http-types changes the heads of a request and its response")
     func middleware() async throws {
         let signature = try Self.name("Signature")
         let mock = MockExecutor(.ok("x"))

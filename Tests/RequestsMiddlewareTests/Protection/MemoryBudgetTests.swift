@@ -50,7 +50,7 @@ struct MemoryBudgetTests {
         #expect(budget.used == 0)
     }
 
-    @Test("many bodies share the budget: those whose length is known wait for each other, and all end")
+    @Test("many bodies share the budget: bodies with a known length wait for each other, and all end")
     func sharing() async throws {
         let budget = MemoryBudget(256 << 10)
         let executor = Self.server().collecting(within: budget)

@@ -116,7 +116,7 @@ struct HedgingTests {
         }
     }
 
-    @Test("a failure before the delay is returned; one of two requests is enough after it")
+    @Test("a failure before the delay is returned; after the delay, one successful request of two is enough")
     func failures() async throws {
         let script = ResponseScript(.failure(RequestError(.connectionFailed)))
         let early = await failure { () async throws(RequestError) in

@@ -58,7 +58,7 @@ struct OAuthRefreshTests {
         #expect(authenticator.credential?.expiration == clock.start + 3600)
     }
 
-    @Test("an expired token is renewed before a request is sent, one that expires soon beside it", .rows("AF-63"))
+    @Test("an expired token is renewed before a request is sent, and a soon expiring one meanwhile", .rows("AF-63"))
     func expiry() async throws {
         let (tokens, endpoint) = tokenClient(.test(clock: clock), .json(tokenJSON("\"expires_in\": 3600")))
         let authenticator = RefreshableAuthenticator(credential(expiresIn: 100), from: tokens)
@@ -113,7 +113,7 @@ struct OAuthRefreshTests {
         #expect(error?.oauthFailure == .unsupportedTokenType("mac") && executor.recordedCount == 0)
     }
 
-    @Test("a renewed credential is stored, and one that another process has stored is used", .rows("AF-65"))
+    @Test("a renewed credential is stored, and a credential that another process has stored is used", .rows("AF-65"))
     func stores() async throws {
         let (tokens, endpoint) = tokenClient(
             .test(clock: clock), .json(tokenJSON("\"expires_in\": 3600, \"refresh_token\": \"planted-r2\"")))
