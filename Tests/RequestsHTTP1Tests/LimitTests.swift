@@ -8,7 +8,7 @@ import Testing
 struct LimitTests {
     private let limits = WireLimits()
 
-    @Test("endless fields exceed the limit of the head or of the field count", .rows("R-17"))
+    @Test("endless fields exceed the head's limit or the field count", .rows("R-17"))
     func endlessFields() {
         let start = "HTTP/1.1 200 OK\r\n"
         let (manyError, _) = endlessResponse(

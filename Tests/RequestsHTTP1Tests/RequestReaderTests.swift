@@ -128,7 +128,7 @@ struct RequestReaderTests {
     }
 
     @Test(
-        "the end of a connection before a request is reported as such, and within a request is an error", .rows("R-73"))
+        "a connection's end is reported before a request, and is an error within a request", .rows("R-73"))
     func ends() {
         let text = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
         #expect(throws: WireError.truncated(.beforeMessage)) { try readRequests("".utf8) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Writing")
 struct WritingTests {
-    @Test("a response head is written so that it is read back unchanged")
+    @Test("a written response head is read back unchanged")
     func head() throws {
         var buffer: [UInt8] = []
         let header: Header = [Field(name: "x-A", value: "b"), Field(name: "Empty", value: "")]

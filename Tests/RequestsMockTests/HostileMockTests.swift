@@ -23,7 +23,7 @@ private struct SecretEndpoint: Endpoint {
 
 @Suite("Hostile use of mocks", .timeLimit(.minutes(10)))
 struct HostileMockTests {
-    @Test("no report contains a secret of the request or of a stub")
+    @Test("no report contains a secret from the request or a stub")
     func secrets() async throws {
         let mock = MockExecutor()
         mock.on(SecretEndpoint(secret: "hunter2-stub"), return: "x")

@@ -44,7 +44,7 @@ struct RecordedSecretTests {
         #expect(entry.responseBody.data.map { String(decoding: $0, as: UTF8.self) } == shown)
     }
 
-    @Test("a request body that the file does not contain is read as one that was not recorded", arguments: [nil, 10])
+    @Test("a request body that the file lacks is read as not recorded", arguments: [nil, 10])
     func unrecorded(limit: Int?) async throws {
         var limits = HARRecorder.Limits()
         if let limit { limits.bodyBytes = limit }

@@ -59,7 +59,7 @@ struct RecordingErrorTests {
         #expect(try "\(#require(error))" == message)
     }
 
-    @Test("an archive that is not JSON, and one that would replace a file, are errors that say so")
+    @Test("an archive that is not JSON, or that would replace a file, is an error that says so")
     func files() throws {
         let notJSON = try #require(throws: HARError.self) { try HARArchive(parsing: Data("{".utf8)) }
         #expect("\(notJSON)".hasPrefix("the archive is not JSON: "))

@@ -171,7 +171,7 @@ struct WireSnapshotTests {
         #expect(invalid?.problem == .notPrepared)
     }
 
-    @Test("a file that another running process has recorded is not replaced, and one of an ended process is")
+    @Test("a file from another running process is not replaced, and a file from an ended process is")
     func twoProcesses() async throws {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "processes")

@@ -38,7 +38,7 @@ struct HashTests {
             digest: "3928e184fb8690f840da3988121d31be65cb9d3ef83ee6146feac861e19b563a"),
     ]
 
-    @Test("digests are those that are published, whole and in pieces", arguments: vectors)
+    @Test("digests equal the published ones, whole and in pieces", arguments: vectors)
     func digests(vector: Vector) throws {
         let hashes = SystemHashes.shared
         #expect(try hashes.digest(of: vector.message, with: vector.algorithm).hex == vector.digest)
@@ -67,7 +67,7 @@ struct HashTests {
         (.sha256, Data(), "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
     ]
 
-    @Test("message authentication codes are those that are published", arguments: codes)
+    @Test("message authentication codes equal the published ones", arguments: codes)
     func authenticationCodes(algorithm: HashAlgorithm, key: Data, data: String, code: String) throws {
         let found = try SystemHashes.shared.authenticationCode(of: Data(data.utf8), key: key, with: algorithm)
         #expect(found.hex == code)

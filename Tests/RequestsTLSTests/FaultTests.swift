@@ -40,7 +40,7 @@ struct TLSFaultTests {
         return nil
     }
 
-    @Test("a transfer that fails is its error, one that is short or delayed is continued", .rows("S-49"))
+    @Test("a failed transfer throws its error, and a short or delayed one is continued", .rows("S-49"))
     func everyTransfer() throws {
         let counting = TransferFaults()
         #expect(try outcome(counting) == nil)

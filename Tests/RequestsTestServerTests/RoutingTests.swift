@@ -143,7 +143,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("an expected request is found although those before it were removed from the record", .rows("PM-132"))
+    @Test("an expected request is found even if earlier requests were removed from the record", .rows("PM-132"))
     func expectingBeyondRecord() async throws {
         let limits = TestServer.Limits(recording: .init(requests: 2))
         try await withTestServer(serving: TestServer.Routes(), limits: limits) { server in
@@ -295,7 +295,7 @@ struct ServedMockTests {
         #expect(throws: MockExecutor.VerificationError.self) { try mock.verify() }
     }
 
-    @Test("results of every kind are those in memory, and failures of a connection close it", .rows("PM-130"))
+    @Test("results of every kind are as in memory, and connection failures close the connection", .rows("PM-130"))
     func results() async throws {
         let mock = MockExecutor()
         mock.on(.get, "list", respond: .sequence(.text("1"), .status(503), .text("3"), repeatsLastResponse: true))

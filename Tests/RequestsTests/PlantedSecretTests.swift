@@ -61,7 +61,7 @@ struct PlantedSecretTests {
         }
     }
 
-    @Test("the head of a response shows no secret of its own", .rows("R-74"), arguments: PlantedSecrets.places)
+    @Test("a response's head shows no secret of its own", .rows("R-74"), arguments: PlantedSecrets.places)
     func heads(planted: PlantedSecrets) {
         guard !planted.description.contains("repeats") else { return }
         for text in everyText(of: planted.response) {

@@ -70,7 +70,7 @@ struct QueryItemsTests {
         #expect(PercentEncoding(allowing: "é/").encode("é/?") == "%C3%A9/%3F")
     }
 
-    @Test("the predefined encodings equal those made from their allowed characters", .rows("AF-16"))
+    @Test("the predefined encodings equal encodings made from their allowed characters", .rows("AF-16"))
     func sets() {
         #expect(PercentEncoding.strict == PercentEncoding(allowing: "*-._"))
         #expect(PercentEncoding.rfc3986 == PercentEncoding(allowing: "-._~"))

@@ -15,7 +15,7 @@ struct ResponseDecoderTests {
         try await StubExecutor(204).perform(api.head("/x"))
     }
 
-    @Test("an ignored body is still read, so that its connection can be reused", .rows("RQ-25"))
+    @Test("an ignored body is still read, and its connection can be reused", .rows("RQ-25"))
     func ignored() {
         let whole = ResponseBody.Delivery.collected(limit: ResponseBody.Delivery.defaultLimit)
         #expect(ResponseDecoder<Void>.none.delivery == whole)

@@ -142,7 +142,7 @@ struct SecretSpellingTests {
         }
     }
 
-    @Test("the excerpt of a body consists of whole scalars, wherever it is truncated", .rows("R-8"))
+    @Test("a body's excerpt consists of whole scalars, wherever it is truncated", .rows("R-8"))
     func scalars() throws {
         for text in ["é", "€", "😀"] {
             for offset in 0..<8 {

@@ -51,7 +51,7 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "a reference with another scheme keeps the scheme, so that it can be rejected", .rows("R-30"),
+        "a reference with another scheme keeps the scheme and can be rejected", .rows("R-30"),
         arguments: ["g:h", "mailto:a", "javascript:x", "data:,x", "file:///etc", "urn:a:b"])
     func otherSchemes(reference: String) throws {
         let target = try TargetURI(Self.base).resolving(reference)

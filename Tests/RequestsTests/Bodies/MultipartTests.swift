@@ -127,7 +127,7 @@ struct MultipartTests {
     }
 
     @Test(
-        "a form whose length is no number has no declared length", .rows("R-75"),
+        "a form whose length is not a number has no declared length", .rows("R-75"),
         arguments: [[Int.max], [.max - 1], [.max - 60], [.max - 120], [.max / 2, .max / 2], [.max - 200, 100]])
     func overflow(lengths: [Int]) throws {
         let parts = lengths.map { MultipartForm.Part.body(.chunks(["x"], length: $0), name: "s") }

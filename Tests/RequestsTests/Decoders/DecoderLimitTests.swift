@@ -27,7 +27,7 @@ struct DecoderLimitTests {
         #expect(ResponseDecoder.json([Int].self).limited(to: 9).acceptedTypes == [.json])
     }
 
-    @Test("a combined decoder rejects a body longer than the limit, and decodes one of that length", .rows("RQ-25"))
+    @Test("a combined decoder decodes a body as long as the limit, and rejects a longer one", .rows("RQ-25"))
     func combined() async throws {
         let decoder = ResponseDecoder.json([Int].self).map { $0.count }
         #expect(try await StubExecutor(200, "[1]").perform(api.get(decoder.limited(to: 3), from: "/x")) == 1)

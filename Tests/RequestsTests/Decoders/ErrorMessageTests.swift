@@ -80,7 +80,7 @@ struct ErrorMessageTests {
         #expect(error.debugDescription.hasPrefix("\(error)\n"))
     }
 
-    @Test("a message shows no secret of the request or of the body, even where it is cut", .rows("R-74"))
+    @Test("a message shows no secret of the request or the body, even where it is cut", .rows("R-74"))
     func secrets() async throws {
         let secret = "hunter2-hunter2-hunter2"
         let repeated = "{\"message\":\"the token \(secret) is unknown\"}"

@@ -130,7 +130,7 @@ struct PlantedMarkTests {
     }
 
     @Test(
-        "a separator ends a folder name whatever mark follows it, so that one component remains", .rows("R-75"),
+        "a separator ends a folder name whatever mark follows it, and one component remains", .rows("R-75"),
         arguments: PlantedReader.marks
     )
     func filenames(mark: Unicode.Scalar) throws {

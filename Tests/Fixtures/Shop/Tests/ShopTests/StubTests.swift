@@ -22,7 +22,7 @@ struct StubTests {
         try mock.verify()
     }
 
-    @Test("a stub of a type and one of a pattern respond with functions")
+    @Test("stubs of a type and of a pattern respond with functions")
     func functions() async throws {
         mock.on(.get, "items/:name") { _, parameters in
             try .json([Item(name: parameters["name"] ?? "", price: 1)])
