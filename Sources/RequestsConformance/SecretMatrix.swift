@@ -11,7 +11,7 @@ package struct SecretMatrix: Sendable {
         case recreatingMiddleware
     }
 
-    /// The names of the secrets in three spellings.
+    /// The field names of the secrets, in three spellings.
     ///
     /// The request's policy declares the last one of each as sensitive.
     static let spellings: [[Field.Name]] = [

@@ -224,7 +224,7 @@ final class MockBodySource: ResponseBody.Source {
         do throws(RequestError) {
             return try await nextChunk()
         } catch {
-            // Every further call throws the same error.
+            // Kept, because every further call must throw the same error.
             state.withLock { $0.outcome = $0.outcome ?? .failed(error) }
             throw error
         }

@@ -112,7 +112,7 @@ struct Service {
         }
         body = arriving.takeData()
         guard let received else { return nil }
-        // Otherwise all of the request is recorded.
+        // A request without a body has been recorded with its head.
         if let number, !isComplete { state.recordBody(body, of: length, in: number, endingWith: received.trailers) }
         return received.request
     }

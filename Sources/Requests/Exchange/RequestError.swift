@@ -99,7 +99,7 @@ extension RequestError {
         var secretsOfExecutor: [Field] = []
     }
 
-    /// The shared storage of the values, which are copied when one is added.
+    /// The values, which copies of the error share until a value is added.
     private final class Evidence: Sendable {
         let values: Values
 

@@ -72,7 +72,8 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
-    /// Returns this request, which middleware made from `original`, with what a call that has left its origin requires.
+    /// Returns this request, which middleware made from `original`, without new secrets if the call has left its
+    /// origin.
     ///
     /// A request that the middleware has created for the same origin has no record of the redirects. It receives the
     /// record of `original` and loses its secrets, as if the middleware had changed `original` instead.

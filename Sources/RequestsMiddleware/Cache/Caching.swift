@@ -30,7 +30,7 @@ public struct Caching: Middleware {
         let now: @Sendable () -> Date
         /// The requests in progress, for which identical ones wait.
         let flights = SingleFlight<CacheExchange.Identity, Result<Void, RequestError>>()
-        /// The validations in the background, of which there are at most 16.
+        /// The validations in the background; there are at most 16.
         let validations = Shares(total: 16, perOrigin: 16)
         let invalidations: CacheInvalidations
         /// The bytes of the bodies that are being recorded.

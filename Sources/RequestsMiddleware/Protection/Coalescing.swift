@@ -56,7 +56,7 @@ public struct Coalescing: Middleware {
             exchanges.end(key, with: .success(response))
             return response
         } catch {
-            // Neither says anything about the other calls.
+            // A cancellation or a deadline concerns this call only, so the waiting calls send the request again.
             let isOwn = error.isCancellation || error.reason == .timedOut(.total)
             exchanges.end(key, with: isOwn ? nil : .failure(error))
             throw error

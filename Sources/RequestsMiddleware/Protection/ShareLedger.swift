@@ -43,7 +43,7 @@ struct ShareLedger: Sendable {
 
     /// Admits the call and returns nil, or queues it and returns its number; `count` is at most `total`.
     mutating func enter(_ origin: TargetURI.OriginKey, _ count: Int = 1) -> UInt64? {
-        // Calls that wait came earlier.
+        // The waiting calls came earlier, so they go first.
         let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil
         if isFirst, count <= total - used, takeIfPermitted(count, origin) { return nil }
         lastCall += 1
@@ -134,7 +134,7 @@ struct ShareLedger: Sendable {
     private mutating func addCandidate(of origin: TargetURI.OriginKey) {
         guard let call = firstPermittedCall(of: origin)?.call else { return }
         candidates.insert(call)
-        // Those that were cancelled must not remain.
+        // Cancelled calls would otherwise accumulate.
         if candidates.count > 2 * queues.count + 32 {
             candidates = CallHeap()
             for origin in queues.keys { if let call = firstPermittedCall(of: origin)?.call { candidates.insert(call) } }

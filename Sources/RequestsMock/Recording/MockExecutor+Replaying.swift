@@ -10,7 +10,8 @@ extension MockExecutor {
         /// distinguishes GraphQL queries; if no body is equal, the first entry responds. JSON is compared by value, and
         /// secrets as the standard redaction writes them.
         case strict
-        /// The requests of the recording in its order; any other request is an error, which no retry repeats.
+        /// The requests must arrive in the order of the recording; any other request is an error, which no retry
+        /// repeats.
         case ordered
     }
 

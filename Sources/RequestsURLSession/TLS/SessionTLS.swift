@@ -165,7 +165,7 @@ extension SessionTLS {
         return certificates
     }
 
-    /// Returns the blocks of certificates (RFC 7468 §5); nil if one is not base64 or does not end.
+    /// Returns the content of the certificate blocks (RFC 7468 §5); nil if one is not base64 or does not end.
     private static func certificatesOfPEM(_ bytes: Data) -> [Data]? {
         let begin = Data("-----BEGIN CERTIFICATE-----".utf8), end = Data("-----END CERTIFICATE-----".utf8)
         var found: [Data] = []

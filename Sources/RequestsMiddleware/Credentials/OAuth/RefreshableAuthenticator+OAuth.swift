@@ -36,9 +36,9 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///     .authenticating(with: authenticator)
     /// ```
     ///
-    /// A refresh first reads the store: if it contains another access token that has not expired, such as one that
-    /// another process has obtained, that one is used. Otherwise the tokens are renewed, and the new credential is
-    /// stored before requests use it.
+    /// A refresh first reads the store: if it contains another access token that has not expired, such as one from
+    /// another process, the refresh uses it. Otherwise the tokens are renewed, and the new credential is stored before
+    /// requests use it.
     ///
     /// - If the store cannot be read, the refresh does not use it.
     /// - If a credential cannot be stored, requests use it nevertheless, because the server may have revoked the old
