@@ -21,7 +21,7 @@ package struct KeepAlive: Hashable, Sendable {
         }
     }
 
-    /// Returns the time in nanoseconds for which a connection is used that its peer keeps for `seconds`.
+    /// Returns how long a connection may be used, in nanoseconds, if its peer keeps it for `seconds`.
     ///
     /// It is 1 s less, or half of a shorter time, so that no request is sent at the moment at which the peer closes.
     package static func usableNanoseconds(ofSeconds seconds: Int) -> Int64 {

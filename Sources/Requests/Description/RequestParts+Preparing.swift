@@ -132,7 +132,7 @@ extension RequestParts {
 }
 
 extension RequestParts {
-    /// Returns the target at an API at `baseURL`: that URL, the path below it, and the query of both.
+    /// Returns the target for an API at `baseURL`: this request's path below that URL, with the query of both.
     func target(below baseURL: URL) throws(RequestError) -> TargetURI {
         try target(below: baseURL, parameterSets.isEmpty ? nil : resolvedParameters())
     }

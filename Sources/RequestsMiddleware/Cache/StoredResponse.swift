@@ -114,7 +114,7 @@ extension Header {
     ]
 }
 
-/// The fields of requests by which the stored responses for one URI are selected (RFC 9111 §4.1).
+/// The request fields that select among the stored responses for one URI (RFC 9111 §4.1).
 struct VariantList: Hashable, Sendable {
     /// A number in the keys of all variants, which can no longer be found once the list is removed.
     let generation: UInt64

@@ -17,7 +17,7 @@ enum CookieScope {
             || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
     }
 
-    /// Returns the path of a cookie that names none: the path of the request up to its last slash.
+    /// Returns the path for a cookie that names no path: the request's path up to its last slash.
     static func defaultPath(of path: String) -> String {
         let bytes = path.utf8
         guard bytes.first == UInt8(ascii: "/"), let last = bytes.lastIndex(of: UInt8(ascii: "/")),

@@ -3,7 +3,7 @@ package import RequestsTLS
 
 /// A certificate that was made for a test, with its key.
 ///
-/// Nothing trusts its issuers, and keys are never stored.
+/// No system trusts its issuers, and keys are never stored.
 package struct MadeCertificate: Sendable {
     package let der: [UInt8]
     package let key: CertificateKey
