@@ -2,8 +2,8 @@ import Requests
 
 /// A line-by-line reader of a header or trailer section (RFC 9112 §5, §7.1.2).
 ///
-/// A complete line is consumed at once. The bytes of an incomplete one stay with the caller, who passes them again
-/// with further bytes.
+/// A complete line is consumed at once. The caller keeps the bytes of an incomplete line, and passes them again with
+/// further bytes.
 struct FieldSection {
     private let tolerance: LineTolerance
     private let isTrailer: Bool

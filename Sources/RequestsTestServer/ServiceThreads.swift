@@ -30,7 +30,7 @@ final class ServiceThreads: Sendable {
         var openTerm: LeaderTerm?
         var idleThreads = 0
         var isStopping = false
-        /// The instant of the next check for late connections, whoever leads then.
+        /// The instant of the next check for late connections, whichever thread leads then.
         var nextCheck = Deadline.distantFuture
     }
 

@@ -296,7 +296,7 @@ struct HARTests {
         }
     }
 
-    @Test("an entry without redacted parts responds before one with them")
+    @Test("an entry without redacted parts wins over one with them")
     func hiddenAndShown() async throws {
         let archive = HARArchive(entries: [
             recordedEntry("https://a.test/users/me", "me"),

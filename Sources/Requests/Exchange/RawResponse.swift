@@ -257,10 +257,10 @@ extension RawResponse.Metrics {
             nanoseconds = overflow || carry ? .max : sum
         }
 
-        /// Whether the stage has not been reached.
+        /// True if the exchange never reached this stage.
         package var isEmpty: Bool { nanoseconds == .min }
 
-        /// The time; nil if the stage has not been reached.
+        /// The time; nil if the exchange never reached this stage.
         package var time: Duration? { isEmpty ? nil : .nanoseconds(nanoseconds) }
     }
 }

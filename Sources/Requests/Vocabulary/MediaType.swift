@@ -81,8 +81,8 @@ extension MediaType: Hashable, CustomStringConvertible {
 extension MediaType: ExpressibleByStringLiteral {
     /// Creates a media type from a literal such as `"text/csv; charset=utf-8"`.
     ///
-    /// A malformed literal is a programming error and traps at the line of the literal. For
-    /// text known only at run time, use ``init(_:)``, which returns nil for malformed text.
+    /// A malformed literal is a programming error and traps at the line of the literal. For text known only at run
+    /// time, use ``init(_:)``, which returns nil for malformed text.
     @_transparent  // so that a debugger and a crash report name the line of the literal
     public init(stringLiteral value: StaticString) {
         guard let type = MediaType(String(describing: value)) else {

@@ -32,7 +32,7 @@ public struct RequestLogging: Observing.Observer {
     /// The parts of a request that are written.
     @nonexhaustive
     public enum RequestDetail: Hashable, Sendable {
-        /// Nothing.
+        /// Logs nothing.
         case nothing
         /// The method and the URL.
         case url

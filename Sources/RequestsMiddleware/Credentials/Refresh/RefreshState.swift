@@ -1,6 +1,6 @@
 /// The rules of refreshable credentials (PM-94): when to send, to wait, and to renew, without a clock and without I/O.
 ///
-/// A step that makes ``isRefreshing`` true begins a refresh, which whoever applies the rules performs.
+/// A step that makes ``isRefreshing`` true begins a refresh; the type that applies the rules performs it.
 ///
 /// At most one refresh is active. Each request has the generation of its credentials and the number of refreshes that
 /// had ended. With these, a late rejection neither renews new credentials nor repeats a refresh that has failed since.
