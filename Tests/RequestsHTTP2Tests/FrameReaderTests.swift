@@ -39,7 +39,7 @@ struct FrameReaderTests {
         (WireFrame.ping(isAcknowledgement: true), .pingAcknowledgement(opaque)),
         (
             WireFrame.goAway(5, 11, "too_many_pings"),
-            .goAway(Frame.GoAway(lastStream: 5, code: .enhanceYourCalm, debugText: "too_many_pings"))
+            .goAway(Frame.GoAway(lastStream: 5, code: .enhanceYourCalm, debugData: Array("too_many_pings".utf8)))
         ),
         (WireFrame.windowUpdate(0, 1), .windowUpdate(0, increment: 1)),
         // The reserved bit of the increment is ignored.
@@ -162,7 +162,7 @@ struct FrameReaderTests {
     @Test("a peer without HTTP/2 is named with its first bytes", .rows("H-2"), arguments: beginnings)
     func otherProtocols(text: String, received: String) {
         let bytes = Array(text.utf8)
-        let error = HTTP2Error(.notHTTP2, in: nil, detail: "it sent “\(received)”")
+        let error = HTTP2Error(.notHTTP2, in: nil, cause: .received(Array(received.utf8)))
         #expect(FrameReading(bytes).error == error)
         for pieces in FrameReading.splits(of: bytes.count) {
             #expect(FrameReading(bytes, in: pieces).error == error, "\(pieces)")

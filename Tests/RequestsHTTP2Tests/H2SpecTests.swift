@@ -218,7 +218,7 @@ struct H2SpecTests {
     @Test("a frame of the server has the result that RFC 9113 requires", .rows("H-3"), arguments: rows)
     func frames(row: Row) {
         for oneByOne in [false, true] {
-            var peer = ScriptedPeer()
+            var peer = HTTP2Peer()
             peer.open()
             _ = peer.sent()
             peer.receive(row.bytes, oneByOne: oneByOne)

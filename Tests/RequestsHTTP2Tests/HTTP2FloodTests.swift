@@ -43,7 +43,7 @@ struct HTTP2FloodTests {
 
     @Test("a flood ends the connection with ENHANCE_YOUR_CALM, in bounded memory", .rows("H-27"), arguments: floods)
     func ends(flood: Flood) {
-        var peer = ScriptedPeer(settings: [(3, 10_000)])
+        var peer = HTTP2Peer(settings: [(3, 10_000)])
         for _ in 0..<3 { peer.open() }
         // Stream 1 has a body, 3 was reset by the server, and 5 by us; the malformed responses have streams, too.
         peer.receive(WireFrame.headers(Block.status("200"), on: 1) + WireFrame.resetStream(3))
@@ -63,7 +63,7 @@ struct HTTP2FloodTests {
     @Test("CONTINUATION frames, however small, end the connection at the ninth", .rows("H-27"))
     func continuations() {
         for fragment in [[], [0x88], [UInt8](repeating: 0x88, count: 16_384)] as [[UInt8]] {
-            var peer = ScriptedPeer()
+            var peer = HTTP2Peer()
             peer.open()
             peer.receive(WireFrame.headers([], on: 1, endsBlock: false))
             for _ in 0..<8 { peer.receive(WireFrame.continuation(fragment, on: 1, endsBlock: false)) }
@@ -76,7 +76,7 @@ struct HTTP2FloodTests {
 
     @Test("useful bytes restore the budgets", .rows("H-27"))
     func restored() {
-        var peer = ScriptedPeer()
+        var peer = HTTP2Peer()
         peer.open(endsStream: false)
         peer.receive(WireFrame.headers(Block.status("200"), on: 1))
         // A download with empty frames between full ones, and a window update for each piece of an upload.
@@ -97,7 +97,7 @@ struct HTTP2FloodTests {
 
     @Test("streams that we cancel never count as errors of the peer", .rows("H-27"))
     func ownCancellations() {
-        var peer = ScriptedPeer(settings: [(3, 10_000)])
+        var peer = HTTP2Peer(settings: [(3, 10_000)])
         for _ in 0..<400 {
             guard case .opened(let slot) = peer.open() else { Issue.record("full"); return }
             peer.state.reset(slot, .cancel, at: peer.now)
@@ -109,7 +109,7 @@ struct HTTP2FloodTests {
 
     @Test("a PING is acknowledged ahead of data, and SETTINGS in their order", .rows("H-27"))
     func urgency() {
-        var peer = ScriptedPeer(settings: [(4, 1_000_000)])
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
         peer.open(endsStream: false)
         _ = peer.sent()
         #expect(peer.state.write(peer.slot(1), 10_000) == 10_000)
@@ -129,7 +129,7 @@ struct HTTP2FloodTests {
     @Test("a PING does not interrupt a frame that was written in part", .rows("H-27"))
     func begunFrame() {
         for written in [1, 8, 9, 10, 100, 10_008, 10_009] {
-            var peer = ScriptedPeer()
+            var peer = HTTP2Peer()
             peer.open(endsStream: false)
             _ = peer.sent()
             #expect(peer.state.write(peer.slot(1), 10_000) == 10_000)

@@ -14,7 +14,7 @@ struct HeaderLimitTests {
     @Test("a list above the limit fails its stream; the table stays in step, and the connection lives", .rows("H-8"))
     func stream() {
         for oneByOne in [false, true] {
-            var peer = ScriptedPeer(limits: Self.limits)
+            var peer = HTTP2Peer(limits: Self.limits)
             peer.open()
             peer.open()
             _ = peer.sent()
@@ -33,7 +33,7 @@ struct HeaderLimitTests {
     func size() {
         // `:status: 200` counts 42 bytes, and the field 33 and its value.
         for (count, isAllowed) in [(925, true), (926, false)] {
-            var peer = ScriptedPeer(limits: Self.limits)
+            var peer = HTTP2Peer(limits: Self.limits)
             peer.open()
             let value = String(repeating: "b", count: count)
             peer.receive(WireFrame.headers(Block.status("200", [("a", value)]), on: 1, ends: true))
@@ -43,7 +43,7 @@ struct HeaderLimitTests {
 
     @Test("a block that is hopelessly large ends the connection", .rows("H-8"))
     func connection() {
-        var peer = ScriptedPeer(limits: Self.limits)
+        var peer = HTTP2Peer(limits: Self.limits)
         peer.open()
         let value = String(repeating: "b", count: 5_000)
         peer.receive(WireFrame.headers(Block.status("200", [("a", value)]), on: 1, ends: true))
@@ -53,7 +53,7 @@ struct HeaderLimitTests {
 
     @Test("interim responses count together", .rows("H-8", "H-12"))
     func interims() {
-        var peer = ScriptedPeer(limits: Self.limits)
+        var peer = HTTP2Peer(limits: Self.limits)
         peer.open()
         let interim = WireFrame.headers(Block.status("103", [("a", String(repeating: "b", count: 399))]), on: 1)
         peer.receive(interim + interim)
@@ -65,7 +65,7 @@ struct HeaderLimitTests {
     @Test("a request above the limit of the peer is not sent", .rows("H-8"))
     func sending() {
         // The four pseudo-header fields count 42 + 44 + 51 + 38 bytes.
-        var peer = ScriptedPeer(settings: [(6, 174)])
+        var peer = HTTP2Peer(settings: [(6, 174)])
         #expect(peer.open() == .headTooLarge(limit: 174))
         #expect(peer.sent() == [])
         peer.receive(WireFrame.settings([(6, 175)]))
@@ -75,7 +75,7 @@ struct HeaderLimitTests {
 
     @Test("the encoder respects the table sizes of the peer from the next block on", .rows("H-7"))
     func tableSizes() {
-        var peer = ScriptedPeer()
+        var peer = HTTP2Peer()
         peer.receive(WireFrame.settings([(1, 0), (1, 100), (1, 4_096)]))
         peer.open(header: [("x-a", "b")])
         peer.open(header: [("x-a", "b")])

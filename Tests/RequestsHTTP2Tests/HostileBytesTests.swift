@@ -45,7 +45,7 @@ struct HostileBytesTests {
     }
 
     private static func outcome(_ bytes: [UInt8], as role: HTTP2Role, oneByOne: Bool) -> Outcome {
-        var peer = ScriptedPeer(role)
+        var peer = HTTP2Peer(role)
         if role == .client {
             peer.open()
             peer.open(endsStream: false)
@@ -111,7 +111,7 @@ struct HostileBytesTests {
     func memory() {
         var limits = HTTP2Limits()
         limits.streamWindow = 65_535
-        var peer = ScriptedPeer(limits: limits, settings: [(3, 1_000)])
+        var peer = HTTP2Peer(limits: limits, settings: [(3, 1_000)])
         for _ in 0..<200 { peer.open() }
         _ = peer.sent()
         for number: StreamID in 0..<200 {

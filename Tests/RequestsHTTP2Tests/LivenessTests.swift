@@ -17,7 +17,7 @@ struct LivenessTests {
 
     @Test("cancelling resets the stream only, and only while it has not ended on both sides", .rows("H-24"))
     func cancelling() {
-        var peer = ScriptedPeer()
+        var peer = HTTP2Peer()
         for _ in 0..<4 { peer.open(endsStream: false) }
         _ = peer.sent()
         // Stream 1 has no response, 3 a part of it, 5 all of it, and 7 has ended on both sides.
@@ -42,7 +42,7 @@ struct LivenessTests {
 
     @Test("RST_STREAM follows HEADERS, even if nothing was sent before", .rows("H-24"))
     func order() {
-        var peer = ScriptedPeer()
+        var peer = HTTP2Peer()
         peer.open(endsStream: false)
         #expect(peer.state.write(peer.slot(1), 5) == 5)
         peer.state.reset(peer.slot(1), .cancel, at: peer.now)
@@ -54,7 +54,7 @@ struct LivenessTests {
 
     @Test("a cancelled stream keeps its place until the server is known to have read the reset", .rows("H-25"))
     func places() {
-        var peer = ScriptedPeer(settings: [(3, 2)], connectTime: .milliseconds(40))
+        var peer = HTTP2Peer(settings: [(3, 2)], connectTime: .milliseconds(40))
         peer.open()
         peer.open()
         #expect(peer.open() == .full)
@@ -88,7 +88,7 @@ struct LivenessTests {
             (.seconds(30), .seconds(1)), (nil, .seconds(1)),
         ]
         for row in rows {
-            var peer = ScriptedPeer(connectTime: row.roundTrip)
+            var peer = HTTP2Peer(connectTime: row.roundTrip)
             peer.open()
             peer.state.reset(peer.slot(1), .cancel, at: peer.now)
             #expect(peer.state.deadline == peer.now.advanced(by: row.delay))
@@ -156,7 +156,7 @@ struct LivenessTests {
     func rapidReset() {
         var limits = HTTP2Limits()
         limits.resets = (burst: 10, perSecond: 1)
-        var peer = ScriptedPeer(.server, limits: limits)
+        var peer = HTTP2Peer(.server, limits: limits)
         for number: StreamID in 0..<10 {
             peer.receive(WireFrame.headers(Block.request(), on: 2 * number + 1))
             peer.receive(WireFrame.resetStream(2 * number + 1))
@@ -169,7 +169,7 @@ struct LivenessTests {
 
     @Test("a time-out on a connection that receives frames concerns its stream only", .rows("H-26"))
     func timeOut() {
-        var peer = ScriptedPeer()
+        var peer = HTTP2Peer()
         peer.open()
         peer.open()
         let start = peer.now
@@ -185,7 +185,7 @@ struct LivenessTests {
 
     @Test("a time-out without any frame puts the connection in doubt, until a frame arrives", .rows("H-26"))
     func doubt() {
-        var peer = ScriptedPeer()
+        var peer = HTTP2Peer()
         for _ in 0..<3 { peer.open() }
         _ = peer.sent()
         peer.pass(.seconds(1))
@@ -212,7 +212,7 @@ struct LivenessTests {
     @Test("10 seconds after a PING was queued the connection is lost, even if it was not written", .rows("H-26"))
     func loss() {
         for isWritten in [true, false] {
-            var peer = ScriptedPeer()
+            var peer = HTTP2Peer()
             peer.open()
             peer.open()
             _ = peer.sent()
@@ -238,7 +238,7 @@ struct LivenessTests {
 
     @Test("a PING that the peer could take for a flood is not sent: the connection drains", .rows("H-26", "H-41"))
     func forbiddenPing() {
-        var peer = ScriptedPeer(settings: [(3, 1_000)])
+        var peer = HTTP2Peer(settings: [(3, 1_000)])
         var sent = 0
         for number: StreamID in 0..<3 {
             peer.open()
@@ -257,7 +257,7 @@ struct LivenessTests {
 
     @Test("300 cancellations and 300 time-outs send at most two PINGs between messages", .rows("H-41"))
     func strictPeer() {
-        var peer = ScriptedPeer(settings: [(3, 10_000)])
+        var peer = HTTP2Peer(settings: [(3, 10_000)])
         var strikes = 0
         for number in 0..<600 {
             guard case .opened(let slot) = peer.open() else { break }
@@ -287,7 +287,7 @@ struct LivenessTests {
 
     @Test("a request after 15 seconds of silence has a PING, one before has none", .rows("H-41"))
     func silence() {
-        var peer = ScriptedPeer()
+        var peer = HTTP2Peer()
         peer.pass(.milliseconds(14_999))
         peer.open()
         #expect(Self.pings(peer.sent()) == 0)

@@ -84,7 +84,7 @@ struct RequestFieldsTests {
             var block: [UInt8] = []
             encoder.encode(fields, into: &block)
             // Our own server accepts what it receives, and it rejects every malformed field.
-            var peer = ScriptedPeer(.server)
+            var peer = HTTP2Peer(.server)
             peer.receive(WireFrame.headers(block, on: 1, ends: true))
             #expect(peer.log == ["1 GET /", "1 ended"], "\(header)")
             let sent = try Self.lines(fields).dropFirst(4)

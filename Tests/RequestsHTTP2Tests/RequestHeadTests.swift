@@ -30,7 +30,7 @@ struct RequestHeadTests {
     @Test("a request is read, or its stream is reset and not reported", .rows("H-9", "H-14"), arguments: heads)
     func pseudoFields(fields: [(String, String)], log: [String]) {
         for oneByOne in [false, true] {
-            var peer = ScriptedPeer(.server)
+            var peer = HTTP2Peer(.server)
             peer.receive(WireFrame.headers(Block.of(fields), on: 1, ends: true), oneByOne: oneByOne)
             #expect(peer.log == log)
             #expect(peer.error == nil)
@@ -56,7 +56,7 @@ struct RequestHeadTests {
 
     @Test("a client opens streams with growing odd numbers", .rows("H-9"), arguments: numbers)
     func streamNumbers(streams: [StreamID], code: HTTP2ErrorCode?) {
-        var peer = ScriptedPeer(.server)
+        var peer = HTTP2Peer(.server)
         for stream in streams {
             peer.receive(WireFrame.headers(Block.request(), on: stream, ends: true))
             // The response makes the stream closed.
@@ -71,7 +71,7 @@ struct RequestHeadTests {
     func refusal() {
         var limits = HTTP2Limits()
         limits.concurrentStreams = 1
-        var peer = ScriptedPeer(.server, limits: limits)
+        var peer = HTTP2Peer(.server, limits: limits)
         peer.receive(WireFrame.headers(Block.request("/1"), on: 1, ends: true))
         // Adds `a: b` to the table, to which the next request refers.
         peer.receive(WireFrame.headers(Block.request("/2") + [0x40, 1, 0x61, 1, 0x62], on: 3, ends: true))
@@ -87,12 +87,12 @@ struct RequestHeadTests {
 
     @Test("a server that drains refuses later streams, and announces its last one once", .rows("H-20"))
     func draining() {
-        var peer = ScriptedPeer(.server)
+        var peer = HTTP2Peer(.server)
         peer.receive(WireFrame.headers(Block.request("/1"), on: 1, ends: true))
         peer.state.drain()
         peer.state.drain()
         peer.receive(WireFrame.headers(Block.request("/2"), on: 3, ends: true))
-        let goAway = Frame.GoAway(lastStream: 1, code: .noError, debugText: "")
+        let goAway = Frame.GoAway(lastStream: 1, code: .noError)
         #expect(peer.sent() == [.goAway(goAway), .resetStream(3, .refusedStream)])
         #expect(peer.log == ["1 GET /1", "1 ended"])
         // A later error does not name a stream above the first announcement (RFC 9113 §6.8).
@@ -103,7 +103,7 @@ struct RequestHeadTests {
 
     @Test("an interim response precedes the head, and nothing follows the end", .rows("H-12"))
     func responses() {
-        var peer = ScriptedPeer(.server)
+        var peer = HTTP2Peer(.server)
         peer.receive(WireFrame.headers(Block.request(method: "POST", []), on: 1))
         var interim = OutgoingFields()
         interim.append(":status", "100")

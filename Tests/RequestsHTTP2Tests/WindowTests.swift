@@ -20,7 +20,7 @@ struct WindowTests {
             (1_000_000, 0, [16_384, 16_384, 16_384, 16_383]), (1_000_000, 1_000_000, [16_384, 16_384, 16_384, 16_384]),
         ]
         for row in rows {
-            var peer = ScriptedPeer(settings: [(4, row.stream)])
+            var peer = HTTP2Peer(settings: [(4, row.stream)])
             peer.open(endsStream: false)
             if row.connection > 0 { peer.receive(WireFrame.windowUpdate(0, row.connection)) }
             var allowed: [Int] = []
@@ -32,7 +32,7 @@ struct WindowTests {
 
     @Test("a window may become negative, and writing continues when it is positive again", .rows("H-15"))
     func negative() {
-        var peer = ScriptedPeer(settings: [(4, 100)])
+        var peer = HTTP2Peer(settings: [(4, 100)])
         peer.open(endsStream: false)
         #expect(peer.state.write(peer.slot(1), 80) == 80)
         peer.receive(WireFrame.settings([(4, 30)]))
@@ -48,7 +48,7 @@ struct WindowTests {
 
     @Test("SETTINGS open the windows of all streams", .rows("H-15"))
     func opening() {
-        var peer = ScriptedPeer(settings: [(4, 0)])
+        var peer = HTTP2Peer(settings: [(4, 0)])
         for stream: StreamID in [1, 3] {
             peer.open(endsStream: false)
             #expect(peer.state.write(peer.slot(stream), 10) == 0)
@@ -72,7 +72,7 @@ struct WindowTests {
             ),
         ]
         for row in rows {
-            var peer = ScriptedPeer()
+            var peer = HTTP2Peer()
             peer.open(endsStream: false)
             _ = peer.sent()
             peer.receive(row.bytes)
@@ -83,10 +83,10 @@ struct WindowTests {
 
     @Test("streams that wait for the connection write one frame each in turn", .rows("H-45"))
     func turns() {
-        var peer = ScriptedPeer(settings: [(4, 1_000_000)])
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
         for _ in 0..<3 { peer.open(endsStream: false) }
         var order: [StreamID] = []
-        func write(_ stream: StreamID, _ peer: inout ScriptedPeer) {
+        func write(_ stream: StreamID, _ peer: inout HTTP2Peer) {
             while peer.state.write(peer.slot(stream), 100_000) > 0 { order.append(stream) }
         }
         for stream: StreamID in [1, 3, 5] { write(stream, &peer) }
@@ -104,7 +104,7 @@ struct WindowTests {
 
     @Test("two uploads whose sources pause share a window of 65,535 bytes, and both end", .rows("H-45"))
     func pausedUploads() {
-        var peer = ScriptedPeer(settings: [(4, 1_000_000)])
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
         var remaining: [StreamID: Int] = [1: 300_000, 3: 300_000]
         for _ in remaining { peer.open(endsStream: false) }
         var canWrite: Set<StreamID> = [1, 3]
@@ -133,7 +133,7 @@ struct WindowTests {
 
     @Test("a stream that was notified and is reset delays no other", .rows("H-45", "H-24"))
     func abandonedTurn() {
-        var peer = ScriptedPeer(settings: [(4, 1_000_000)])
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
         for stream: StreamID in [1, 3, 5] {
             peer.open(endsStream: false)
             while peer.state.write(peer.slot(stream), 100_000) > 0 {}
@@ -173,7 +173,7 @@ struct WindowTests {
     @Test("data above the window of a stream fails the stream", .rows("H-15"))
     func exceeded() {
         for oneByOne in [false, true] {
-            var peer = ScriptedPeer(limits: Self.small)
+            var peer = HTTP2Peer(limits: Self.small)
             peer.open()
             _ = peer.sent()
             peer.receive(Self.head(1) + (0..<4).flatMap { _ in Self.body(16_383, on: 1) })
@@ -182,7 +182,7 @@ struct WindowTests {
             #expect(peer.body.count == 65_532)
             #expect(peer.error == nil)
         }
-        var peer = ScriptedPeer(limits: Self.small)
+        var peer = HTTP2Peer(limits: Self.small)
         peer.open()
         peer.receive(Self.head(1) + (0..<4).flatMap { _ in Self.body(16_383, on: 1) } + Self.body(3, on: 1))
         #expect(peer.log == ["1 head 200", "1 data"])
@@ -190,7 +190,7 @@ struct WindowTests {
 
     @Test("the connection's credit is returned on receipt, the stream's when the consumer takes", .rows("H-15"))
     func credit() {
-        var peer = ScriptedPeer(limits: Self.small)
+        var peer = HTTP2Peer(limits: Self.small)
         peer.open()
         _ = peer.sent()
         peer.receive(Self.head(1) + Self.body(16_384, on: 1) + Self.body(16_384, on: 1))
@@ -207,7 +207,7 @@ struct WindowTests {
 
     @Test("padding, and data of streams that have ended or were reset, is returned at once", .rows("H-16"))
     func drops() {
-        var peer = ScriptedPeer(limits: Self.small)
+        var peer = HTTP2Peer(limits: Self.small)
         for _ in 0..<3 { peer.open() }
         peer.receive(Self.head(1) + Self.head(3) + Self.head(5))
         _ = peer.sent()
@@ -270,7 +270,7 @@ struct WindowTests {
             (0, []), (262_144, []), (262_145, [1]), (1 << 20, [786_432]), (.max, [786_432]), (-1, []),
         ]
         for row in rows {
-            var peer = ScriptedPeer()
+            var peer = HTTP2Peer()
             peer.open()
             peer.receive(Self.head(1))
             _ = peer.sent()
@@ -287,7 +287,7 @@ struct WindowTests {
             (.microseconds(900), .microseconds(10), [131_072, 131_072, 131_072, 131_072]),
         ]
         for row in rows {
-            var peer = ScriptedPeer(connectTime: row.roundTrip)
+            var peer = HTTP2Peer(connectTime: row.roundTrip)
             peer.open()
             peer.receive(Self.head(1))
             _ = peer.sent()
@@ -313,7 +313,7 @@ struct WindowTests {
 
     @Test("one stream grows to 16 MiB, and all streams together to 64 MiB")
     func largestWindows() {
-        var peer = ScriptedPeer(settings: [(3, 1_000)], connectTime: .milliseconds(500))
+        var peer = HTTP2Peer(settings: [(3, 1_000)], connectTime: .milliseconds(500))
         var granted = 0
         for number in 0..<6 {
             peer.open()

@@ -49,12 +49,12 @@ package struct StreamReset: Hashable, Sendable {
 }
 
 /// The head of a message, without its pseudo-header fields.
-package enum MessageHead: Hashable, Sendable {
+package enum MessageHead: Sendable {
     case response(HTTPStatus, Header)
     case request(RequestHead)
 
     /// The pseudo-header fields of a request (RFC 9113 §8.3.1), as received, and its fields.
-    package struct RequestHead: Hashable, Sendable {
+    package struct RequestHead: Sendable {
         package var method: HTTPMethod
         /// Nil for CONNECT.
         package var scheme: String?

@@ -14,7 +14,7 @@ extension ConnectionState {
             try decoder.decode(block.span, endsBlock: true, limit: limits.headBytes, into: &fields)
         } catch {
             switch error {
-            case .malformed: throw HTTP2Error(.compression, in: .headers, on: id, detail: "\(error)")
+            case .malformed: throw HTTP2Error(.compression, in: .headers, on: id, cause: .compression(error))
             case .blockTooLarge: throw HTTP2Error(.headerBlockTooLarge, in: .headers, on: id)
             case .listTooLarge: isTooLarge = true
             }

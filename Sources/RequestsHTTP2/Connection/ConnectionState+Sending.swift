@@ -78,7 +78,7 @@ extension ConnectionState {
     /// Queues a DATA frame for bytes of a body that are at hand.
     ///
     /// If it returns less than `count`, call it again with the remainder until it returns 0; then wait for
-    /// ``ConnectionEvent/capacity(_:)``. Streams that wait for the window of the connection have one frame each in turn.
+    /// ``ConnectionEvent/capacity(_:)``. Streams that wait for the connection have one frame each in turn.
     ///
     /// - Parameters:
     ///   - slot: The stream.

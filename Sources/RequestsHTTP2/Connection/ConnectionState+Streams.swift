@@ -45,7 +45,7 @@ extension ConnectionState {
     ///
     /// - Parameters:
     ///   - index: The index of the stream.
-    ///   - ending: How the peer has closed it; nil if we have reset it.
+    ///   - ending: The way in which the peer has closed it; nil if we have reset it.
     mutating func close(_ index: Int, as ending: ClosedStreams.Ending?) {
         if streams[index].isGranted { grants -= 1 }
         streamWindows -= streams[index].receiveWindow.size

@@ -134,7 +134,7 @@ package struct ConnectionState: ~Copyable, Sendable {
 
     // MARK: Output
 
-    /// What is to be sent, in its order.
+    /// The pieces to send, in their order.
     package var output: [OutputPiece] { queue.pieces }
 
     /// The number of bytes that the peer may send in bodies, when it has received ``output``.
@@ -143,7 +143,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// The number of bytes of ``output``.
     package var outputCount: Int { queue.count }
 
-    /// Records that the first `count` bytes of ``output`` were sent, and appends the streams that can write to `events`.
+    /// Records that the first `count` bytes of ``output`` were sent, and appends the streams that can write now.
     package mutating func written(_ count: Int, into events: inout [ConnectionEvent]) {
         queue.remove(count)
         if failure == nil { reportCapacity(into: &events) }

@@ -1,6 +1,6 @@
 package import Requests
 
-/// What is known about whether the peer is still there, and how far away it is.
+/// The signs of life of the peer, and the length of a round trip.
 struct Liveness: Sendable {
     /// The time after which an unanswered PING means that the connection is lost.
     private static let pingLimit = Duration.seconds(10)

@@ -32,7 +32,7 @@ struct ReceivedSection {
 
     /// Returns the value of a pseudo-header field, or nil without it.
     subscript(pseudoName: String) -> String? {
-        pseudoFields.first { $0.name == pseudoName }?.value
+        pseudoFields.first { $0.name.hasSameBytes(as: pseudoName) }?.value
     }
 
     /// Adds a field, and returns the violation that it shows.
@@ -44,9 +44,9 @@ struct ReceivedSection {
         guard name.first != UInt8(ascii: ":") else {
             let text = String(decoding: name, as: UTF8.self)
             // Pseudo-header fields precede all others, so that their number is the position.
-            guard pseudoFields.count == position, pseudoNames.contains(text), self[text] == nil else {
-                return .pseudoField
-            }
+            guard pseudoFields.count == position, pseudoNames.contains(where: { $0.hasSameBytes(as: text) }),
+                self[text] == nil
+            else { return .pseudoField }
             pseudoFields.append((text, String(decoding: value, as: UTF8.self)))
             return nil
         }
@@ -108,19 +108,21 @@ extension MessageHead {
 
     /// Reads the head of a request (RFC 9113 §8.3.1, §8.5).
     init(request section: ReceivedSection) throws(HTTP2Violation) {
-        guard let method = section[":method"] else { throw .missingPseudoField }
-        guard Token.isToken(method.utf8) else { throw .pseudoField }
+        guard let name = section[":method"] else { throw .missingPseudoField }
+        guard Token.isToken(name.utf8) else { throw .pseudoField }
+        let method = HTTPMethod(name)
         let (scheme, path, authority) = (section[":scheme"], section[":path"], section[":authority"])
-        if method == "CONNECT" {
+        if method == .connect {
             guard authority != nil else { throw .missingPseudoField }
             guard scheme == nil, path == nil else { throw .pseudoField }
         } else {
             guard scheme != nil, let path else { throw .missingPseudoField }
-            guard path.utf8.first == UInt8(ascii: "/") || path == "*" && method == "OPTIONS" else { throw .pseudoField }
+            guard path.utf8.first == UInt8(ascii: "/") || method == .options && path.hasSameBytes(as: "*")
+            else { throw .pseudoField }
         }
         self = .request(
             RequestHead(
-                method: HTTPMethod(method), scheme: scheme, authority: authority, path: path, header: section.header))
+                method: method, scheme: scheme, authority: authority, path: path, header: section.header))
     }
 
     static let responseNames = [":status"]

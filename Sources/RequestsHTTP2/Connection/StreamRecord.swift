@@ -5,15 +5,15 @@ import Requests
 /// Its state is how far each side has sent. A stream leaves the table when both have ended, or when either resets it.
 /// These are the states of RFC 9113, and what a frame of the peer means in each:
 ///
-/// | state               | sending      | receiving    | HEADERS         | DATA            | RST_STREAM | WINDOW_UPDATE |
-/// |---------------------|--------------|--------------|-----------------|-----------------|------------|---------------|
-/// | idle                | not opened   | not opened   | opens it (1)    | error (2)       | error (2)  | error (2)     |
-/// | open, half-closed   | any          | `head`       | head or interim | stream error    | ends it    | window        |
-/// | (local)             | any          | `body`       | trailers        | body            | ends it    | window        |
-/// | half-closed(remote) | not `ended`  | `ended`      | stream error    | stream error    | ends it    | window        |
-/// | closed by both      | not in table | `ended`      | error (2)       | error (2)       | ignored    | ignored       |
-/// | reset by the peer   | not in table |              | stream error    | stream error    | ignored    | ignored       |
-/// | reset by us         | not in table |              | decoded (3)     | counted (3)     | ignored    | ignored       |
+/// | state               | sending      | receiving  | HEADERS        | DATA         | RST_STREAM | WINDOW_UPDATE |
+/// |---------------------|--------------|------------|----------------|--------------|------------|---------------|
+/// | idle                | not opened   | not opened | opens it (1)   | error (2)    | error (2)  | error (2)     |
+/// | open, half-closed   | any          | `head`     | head, interim  | stream error | ends it    | window        |
+/// | (local)             | any          | `body`     | trailers       | body         | ends it    | window        |
+/// | half-closed(remote) | not `ended`  | `ended`    | stream error   | stream error | ends it    | window        |
+/// | closed by both      | not in table | `ended`    | error (2)      | error (2)    | ignored    | ignored       |
+/// | reset by the peer   | not in table |            | stream error   | stream error | ignored    | ignored       |
+/// | reset by us         | not in table |            | decoded (3)    | counted (3)  | ignored    | ignored       |
 ///
 /// 1. If a client sends it to a server; otherwise it is a connection error.
 /// 2. A connection error: PROTOCOL_ERROR for an idle stream, STREAM_CLOSED for a closed one.
@@ -22,7 +22,7 @@ import Requests
 ///
 /// PRIORITY is ignored in all states.
 struct StreamRecord: Sendable {
-    /// How far one side has sent its message.
+    /// The progress of one side in sending its message.
     enum Progress: Sendable {
         /// The final head has not been sent.
         case head

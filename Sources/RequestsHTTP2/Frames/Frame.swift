@@ -47,19 +47,22 @@ package enum Frame: Hashable, Sendable {
 
     /// The announcement that the peer accepts no more streams (RFC 9113 §6.8).
     package struct GoAway: Hashable, Sendable {
-        /// The largest number of bytes of text that are kept.
-        static let maximumText = 256
+        /// The largest number of bytes of debug data that are kept.
+        static let maximumDebugData = 256
 
         /// The largest number of the streams that the peer may have processed.
         package let lastStream: StreamID
         package let code: HTTP2ErrorCode
-        /// At most 256 bytes of the peer's text for people, unescaped.
-        package let debugText: String
+        /// At most 256 bytes of the peer's additional debug data.
+        package let debugData: [UInt8]
 
-        package init(lastStream: StreamID, code: HTTP2ErrorCode, debugText: String) {
+        package init(lastStream: StreamID, code: HTTP2ErrorCode, debugData: [UInt8] = []) {
             self.lastStream = lastStream
             self.code = code
-            self.debugText = debugText
+            self.debugData = debugData
         }
+
+        /// The debug data as text for people, unescaped.
+        package var debugText: String { String(decoding: debugData, as: UTF8.self) }
     }
 }

@@ -1,5 +1,3 @@
-import Requests
-
 /// A reader of the frames of a connection (RFC 9113 §4), which arrive in any number of pieces.
 ///
 /// Pass it all received bytes, once:
@@ -109,8 +107,7 @@ package struct FrameReader: ~Copyable, Sendable {
         guard header.type != .settings || header.flags.contains(.acknowledgement) else { return }
         // The length of a frame that a peer may send begins with 0 or 1, never with a printable character.
         guard stored[0] < 0x20 else {
-            let text = ErrorText.quoted(String(decoding: stored, as: UTF8.self))
-            throw HTTP2Error(.notHTTP2, in: nil, detail: "it sent \(text)")
+            throw HTTP2Error(.notHTTP2, in: nil, cause: .received(stored))
         }
         throw HTTP2Error(.firstFrame, in: header.type, on: header.stream)
     }
@@ -235,12 +232,12 @@ extension Frame {
             let opaque = payload.withUnsafeBufferPointer { Array($0) }
             self = isAcknowledgement ? .pingAcknowledgement(opaque) : .ping(opaque)
         case .goAway:
-            let text = payload.extracting(8..<min(payload.count, 8 + GoAway.maximumText))
+            let debugData = payload.extracting(8..<min(payload.count, 8 + GoAway.maximumDebugData))
             self = .goAway(
                 GoAway(
                     lastStream: payload.uint32(at: 0) & .largest,
                     code: HTTP2ErrorCode(rawValue: payload.uint32(at: 4)),
-                    debugText: text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }))
+                    debugData: debugData.withUnsafeBufferPointer { Array($0) }))
         case .windowUpdate: self = try .windowUpdate(header, increment: Int(payload.uint32(at: 0) & .largest))
         case .priority where payload.count != 5:
             self = .streamError(HTTP2Error(.frameSize, in: .priority, on: header.stream))

@@ -76,7 +76,7 @@ package struct FrameWriter: ~Copyable, Sendable {
 
     /// Appends GOAWAY with at most 256 bytes of `debugText`.
     package mutating func goAway(lastStream: StreamID, _ code: HTTP2ErrorCode, debugText: String = "") {
-        let text = debugText.utf8.prefix(Frame.GoAway.maximumText)
+        let text = debugText.utf8.prefix(Frame.GoAway.maximumDebugData)
         append(8 + text.count, .goAway, on: 0)
         append(lastStream)
         append(code.rawValue)

@@ -77,14 +77,21 @@ package struct HTTP2Error: Error, Hashable, Sendable {
     package let frame: FrameType?
     /// The stream of the frame; 0 for a frame that concerns the connection.
     package let stream: StreamID
-    /// The cause in words, if there is more to say.
-    package let detail: String?
+    /// The cause, if there is more to say.
+    package let cause: Cause?
 
-    package init(_ violation: HTTP2Violation, in frame: FrameType?, on stream: StreamID = 0, detail: String? = nil) {
+    /// The cause of a violation.
+    package enum Cause: Hashable, Sendable {
+        /// The first bytes that a peer without HTTP/2 has sent.
+        case received([UInt8])
+        case compression(HPACKError)
+    }
+
+    package init(_ violation: HTTP2Violation, in frame: FrameType?, on stream: StreamID = 0, cause: Cause? = nil) {
         self.violation = violation
         self.frame = frame
         self.stream = stream
-        self.detail = detail
+        self.cause = cause
     }
 
     /// The code of the GOAWAY or RST_STREAM frame that reports the error.
@@ -100,6 +107,12 @@ extension HTTP2Error: CustomStringConvertible {
             if stream != 0 { place += " on stream \(stream)" }
             place += ": "
         }
-        return place + violation.rawValue + (detail.map { ": \($0)" } ?? "")
+        let detail =
+            switch cause {
+            case .received(let bytes): ": it sent \(ErrorText.quoted(String(decoding: bytes, as: UTF8.self)))"
+            case .compression(let error): ": \(error)"
+            case nil: ""
+            }
+        return place + violation.rawValue + detail
     }
 }

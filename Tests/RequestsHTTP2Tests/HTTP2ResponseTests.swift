@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Responses of HTTP/2")
-struct ResponseTests {
+struct HTTP2ResponseTests {
     /// What a server sends on stream 1, and the events; the last one is a reset for a malformed response.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -186,7 +186,7 @@ struct ResponseTests {
 
     private func check(_ row: Row) {
         for oneByOne in [false, true] {
-            var peer = ScriptedPeer()
+            var peer = HTTP2Peer()
             peer.open(isHead: row.isHead)
             _ = peer.sent()
             peer.receive(row.bytes, oneByOne: oneByOne)

@@ -2,7 +2,7 @@ import Requests
 import RequestsHTTP2
 
 /// A connection whose peer is a script of bytes, with a clock that moves only by hand.
-struct ScriptedPeer: ~Copyable {
+struct HTTP2Peer: ~Copyable {
     var state: ConnectionState
     private(set) var now = Deadline(nanoseconds: 1_000_000_000)
     /// The events, each as the number of its stream and its kind; parts of one body are joined.
