@@ -30,7 +30,7 @@ struct FrameReaderTests {
             WireFrame.headers([0x88], on: 1, endsBlock: false) + WireFrame.continuation([], on: 1, endsBlock: false)
                 + WireFrame.continuation([0x89, 0x8A], on: 1, endsBlock: true), .headers(stream: 1, endsStream: false)
         ),
-        (WireFrame(2, stream: 1, [0, 0, 0, 0, 1]).bytes, .ignored),
+        (WireFrame(2, stream: 1, [0, 0, 0, 0, 1]).bytes, .ignored(.priority)),
         (WireFrame(2, stream: 1, [0]).bytes, .streamError(error(.frameSize, .priority, 1))),
         (WireFrame.resetStream(1, 7), .resetStream(1, .refusedStream)),
         (WireFrame.settings(), .settings(ReceivedSettings())),
@@ -45,7 +45,7 @@ struct FrameReaderTests {
         // The reserved bit of the increment is ignored.
         (WireFrame.windowUpdate(1, 0xFFFF_FFFF), .windowUpdate(1, increment: 0x7FFF_FFFF)),
         (WireFrame.windowUpdate(1, 0), .streamError(error(.windowIncrement, .windowUpdate, 1))),
-        (WireFrame(0xFA, flags: 0xFF, stream: 9, [1, 2, 3]).bytes, .ignored),
+        (WireFrame(0xFA, flags: 0xFF, stream: 9, [1, 2, 3]).bytes, .ignored(nil)),
         (WireFrame(6, flags: 0xFE, opaque).bytes, .ping(opaque)),
     ]
 

@@ -79,6 +79,13 @@ struct GoAwayTests {
         #expect(peer.error == nil)
     }
 
+    @Test("a stream above the last one that has a response was processed", .rows("H-20"))
+    func contradiction() {
+        var peer = Self.peer(2)
+        peer.receive(WireFrame.headers(Block.status("200"), on: 3) + WireFrame.goAway(1))
+        #expect(peer.log == ["3 head 200", "3 reset REFUSED_STREAM", "GOAWAY 1 NO_ERROR"])
+    }
+
     @Test("a client that drains announces it once, and its streams finish", .rows("H-20"))
     func draining() {
         var peer = Self.peer(1)

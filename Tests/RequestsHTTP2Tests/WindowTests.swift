@@ -102,6 +102,28 @@ struct WindowTests {
         #expect(order == [1, 1, 1, 1, 1, 3, 5, 1, 3, 5])
     }
 
+    @Test(
+        "where there is room for several frames, a stream that waits does not take the turn of another", .rows("H-45"))
+    func sharedRoom() {
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
+        for stream: StreamID in [1, 3, 5] {
+            peer.open(endsStream: false)
+            while peer.state.write(peer.slot(stream), 100_000) > 0 {}
+        }
+        var order: [String] = []
+        for _ in 0..<3 {
+            _ = peer.sent()
+            peer.receive(WireFrame.windowUpdate(0, 32_768))
+            for event in peer.takeLog() {
+                order.append(event)
+                guard let stream = event.first?.wholeNumberValue else { continue }
+                #expect(peer.state.write(peer.slot(StreamID(stream)), 100_000) == 16_384)
+                #expect(peer.state.write(peer.slot(StreamID(stream)), 100_000) == 0)
+            }
+        }
+        #expect(order == [1, 3, 5, 1, 3, 5].map { "\($0) capacity" })
+    }
+
     @Test("two uploads whose sources pause share a window of 65,535 bytes, and both end", .rows("H-45"))
     func pausedUploads() {
         var peer = HTTP2Peer(settings: [(4, 1_000_000)])
@@ -199,6 +221,9 @@ struct WindowTests {
         #expect(peer.sent() == [])
         peer.state.consumed(peer.slot(1), 1, at: peer.now)
         #expect(peer.sent() == [.windowUpdate(1, increment: 32_767)])
+        // Bytes that were never received cannot be returned.
+        peer.state.consumed(peer.slot(1), .max, at: peer.now)
+        #expect(peer.sent() == [])
         // A stream whose message has ended needs no credit.
         peer.receive(WireFrame.data([1], on: 1, ends: true))
         peer.state.consumed(peer.slot(1), 40_000, at: peer.now)
@@ -331,6 +356,8 @@ struct WindowTests {
             #expect(peer.error == nil)
             #expect(granted <= 64 << 20)
         }
+        // The window of the connection has grown with the largest one.
+        #expect(peer.state.receiveCredit > 8 << 20)
         // At least half of each window is available.
         #expect(granted >= 32 << 20)
     }

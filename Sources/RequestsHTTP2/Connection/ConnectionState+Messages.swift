@@ -97,7 +97,9 @@ extension ConnectionState {
         receiveWindow.release(part.countedBytes)
         if receiveWindow.isUpdateDue { returnConnectionWindow(at: now) }
         guard let index = try activeStream(part.stream, in: .data) else {
-            return try countEmptyFrame(.data, on: part.stream)
+            // Content is no flood: as much as the window may be under way to a stream that was reset.
+            if part.isEmptyFrame { try countEmptyFrame(.data, on: part.stream) }
+            return
         }
         if part.isEmptyFrame && !part.endsStream { try countEmptyFrame(.data, on: part.stream) }
         emptyFrames.restore(part.range.count)

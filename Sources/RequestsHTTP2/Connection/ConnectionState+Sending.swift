@@ -138,10 +138,9 @@ extension ConnectionState {
         while granted < turns.count, room - grants * FrameReader.maximumPayload > 0 {
             let slot = turns[granted]
             granted += 1
-            // The stream may have ended since it began to wait.
-            guard let index = streams.index(of: slot) else { continue }
+            let index = slot.index
             streams[index].isQueued = false
-            // SETTINGS may have closed its window; WINDOW_UPDATE queues it again.
+            // SETTINGS may have closed its window, and WINDOW_UPDATE queues it again; its message may have ended.
             guard streams[index].wantsCapacity, streams[index].sendWindow > 0 else { continue }
             streams[index].wantsCapacity = false
             streams[index].isGranted = true

@@ -79,9 +79,9 @@ extension ConnectionState {
             // By number, so that the order of the events is that of the requests.
             for index in streams.indices.sorted(by: { streams[$0].id < streams[$1].id })
             where streams[index].id > received.lastStream {
-                let slot = streams.slot(at: index)
+                let (slot, isUnprocessed) = (streams.slot(at: index), !streams[index].hasResponse)
                 close(index, as: .reset)
-                events.append(.reset(slot, StreamReset(code: .refusedStream, isUnprocessed: true, error: nil)))
+                events.append(.reset(slot, StreamReset(code: .refusedStream, isUnprocessed: isUnprocessed, error: nil)))
             }
         }
         events.append(.goAway(received))

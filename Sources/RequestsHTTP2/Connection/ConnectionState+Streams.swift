@@ -48,6 +48,7 @@ extension ConnectionState {
     ///   - ending: The way in which the peer has closed it; nil if we have reset it.
     mutating func close(_ index: Int, as ending: ClosedStreams.Ending?) {
         if streams[index].isGranted { grants -= 1 }
+        if streams[index].isQueued { turns.removeAll { $0.index == index } }
         streamWindows -= streams[index].receiveWindow.size
         if let ending { closed.record(streams[index].id, ending) }
         streams.remove(at: index)
@@ -123,8 +124,7 @@ extension ConnectionState {
         case .active(let index):
             if role == .server, !peerResets.add(at: now) { throw HTTP2Error(.manyResets, in: .resetStream, on: id) }
             let slot = streams.slot(at: index)
-            let isRefused = code == .refusedStream || code == .http11Required
-            let isUnprocessed = isRefused && streams[index].receiving == .head && streams[index].interims == 0
+            let isUnprocessed = (code == .refusedStream || code == .http11Required) && !streams[index].hasResponse
             close(index, as: .reset)
             events.append(.reset(slot, StreamReset(code: code, isUnprocessed: isUnprocessed, error: nil)))
         case .idle: throw HTTP2Error(.idleStream, in: .resetStream, on: id)

@@ -111,7 +111,8 @@ package struct ConnectionState: ~Copyable, Sendable {
             try receiveBlock(of: stream, endsStream: endsStream, at: now, into: &events)
         case .resetStream(let stream, let code): try receiveReset(of: stream, code, at: now, into: &events)
         case .settings(let settings): try receiveSettings(settings, into: &events)
-        case .settingsAcknowledgement: liveness.receiveSettingsAcknowledgement(at: now)
+        case .settingsAcknowledgement:
+            if !liveness.receiveSettingsAcknowledgement(at: now) { try countEmptyFrame(.settings) }
         case .ping(let opaque):
             queue.insertAcknowledgement(ofPing: opaque)
             try checkAcknowledgements(in: .ping)
@@ -120,7 +121,7 @@ package struct ConnectionState: ~Copyable, Sendable {
         case .goAway(let goAway): receiveGoAway(goAway, into: &events)
         case .windowUpdate(let stream, let increment):
             try receiveWindowUpdate(of: stream, increment, at: now, into: &events)
-        case .ignored: try countEmptyFrame(nil)
+        case .ignored(let type): try countEmptyFrame(type)
         case .streamError(let error): try receiveStreamError(error, at: now, into: &events)
         }
     }

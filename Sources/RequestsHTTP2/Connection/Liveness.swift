@@ -2,7 +2,7 @@ package import Requests
 
 /// The signs of life of the peer, and the length of a round trip.
 struct Liveness: Sendable {
-    /// The time after which an unanswered PING means that the connection is lost.
+    /// The time without any frame after a PING that means that the connection is lost.
     private static let pingLimit = Duration.seconds(10)
     /// The silence after which a request is sent with a PING.
     private static let silence = Duration.seconds(15)
@@ -13,10 +13,12 @@ struct Liveness: Sendable {
     private let settingsSent: Deadline
     /// The smaller of the time to connect and the time from SETTINGS to its acknowledgement; nil if both are unknown.
     private(set) var roundTrip: Duration?
+    private var isSettingsAcknowledged = false
     /// The instant of the last frame, or of the beginning.
     private(set) var lastFrame: Deadline
-    /// The instant at which the PING without an acknowledgement was queued.
-    private var pingQueued: Deadline?
+    private var isPingOutstanding = false
+    /// The instant at which the connection is lost: no frame has arrived since a PING was queued.
+    private(set) var deadline = Deadline.distantFuture
     /// The number of PINGs since the last HEADERS or DATA.
     private var pingsSinceMessage = 0
     private var pingNumber: UInt8 = 0
@@ -32,21 +34,26 @@ struct Liveness: Sendable {
     mutating func receive(_ frame: Frame, at now: Deadline) {
         lastFrame = now
         isInDoubt = false
+        deadline = .distantFuture
         switch frame {
         case .data, .headers: pingsSinceMessage = 0
         default: break
         }
     }
 
-    mutating func receiveSettingsAcknowledgement(at now: Deadline) {
+    /// Measures the round trip; returns whether the acknowledgement is the only one that the peer may send.
+    mutating func receiveSettingsAcknowledgement(at now: Deadline) -> Bool {
+        guard !isSettingsAcknowledged else { return false }
+        isSettingsAcknowledged = true
         let duration = Duration.nanoseconds(max(0, now.nanoseconds(since: settingsSent)))
         roundTrip = min(roundTrip ?? duration, duration)
+        return true
     }
 
     /// Returns whether the acknowledgement belongs to our PING.
     mutating func receiveAcknowledgement(of opaque: [UInt8]) -> Bool {
-        guard pingQueued != nil, opaque == payload else { return false }
-        pingQueued = nil
+        guard isPingOutstanding, opaque == payload else { return false }
+        isPingOutstanding = false
         return true
     }
 
@@ -54,8 +61,9 @@ struct Liveness: Sendable {
 
     /// Returns the payload of a PING to send at `now`, or nil if the peer could take it for a flood.
     mutating func ping(at now: Deadline) -> [UInt8]? {
-        guard pingQueued == nil, pingsSinceMessage < Self.pings else { return nil }
-        pingQueued = now
+        guard !isPingOutstanding, pingsSinceMessage < Self.pings else { return nil }
+        isPingOutstanding = true
+        deadline = now.advanced(by: Self.pingLimit)
         pingsSinceMessage += 1
         pingNumber &+= 1
         return payload
@@ -66,16 +74,10 @@ struct Liveness: Sendable {
         lastFrame.advanced(by: Self.silence) <= now ? ping(at: now) : nil
     }
 
-    /// Records that a stream has timed out without any frame; returns whether a PING was queued before, and waits.
+    /// Records that a stream has timed out without any frame; returns whether a PING decides already.
     mutating func doubt() -> Bool {
         isInDoubt = true
-        return pingQueued.map { $0 >= lastFrame } ?? false
-    }
-
-    /// The instant at which the connection is lost, unless a frame arrives.
-    var deadline: Deadline {
-        guard let pingQueued, pingQueued >= lastFrame else { return .distantFuture }
-        return pingQueued.advanced(by: Self.pingLimit)
+        return deadline < .distantFuture
     }
 
     /// The time for which the peer may not know that a stream was reset.

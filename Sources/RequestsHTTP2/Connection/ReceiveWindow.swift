@@ -21,9 +21,9 @@ struct ReceiveWindow: Sendable {
         available -= count
     }
 
-    /// Counts `count` consumed bytes.
+    /// Counts `count` consumed bytes, at most those that were received.
     mutating func release(_ count: Int) {
-        unreturned += count
+        unreturned += min(count, size - available - unreturned)
     }
 
     /// Whether so much is consumed that a WINDOW_UPDATE is due: half of the window.

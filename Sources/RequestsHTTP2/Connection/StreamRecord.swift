@@ -47,6 +47,9 @@ struct StreamRecord: Sendable {
     var isGranted = false
     /// The position in the output at which its first HEADERS begins.
     var start = 0
+
+    /// Whether the peer has begun its message, so that it has acted on the request, whatever it says.
+    var hasResponse: Bool { receiving != .head || interims > 0 }
 }
 
 /// The check of a body against its Content-Length (RFC 9113 §8.1.1).

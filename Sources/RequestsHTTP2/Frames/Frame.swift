@@ -13,8 +13,8 @@ package enum Frame: Hashable, Sendable {
     case goAway(GoAway)
     /// An increment, at least 1, of the window of a stream or of the connection (0).
     case windowUpdate(StreamID, increment: Int)
-    /// A frame whose type is unknown, or PRIORITY, which has no effect.
-    case ignored
+    /// A frame whose type is unknown (nil), or PRIORITY, which has no effect.
+    case ignored(FrameType?)
     /// A frame that violates a rule in a way that concerns only its stream.
     case streamError(HTTP2Error)
 

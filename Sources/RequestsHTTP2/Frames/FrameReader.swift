@@ -241,7 +241,7 @@ extension Frame {
         case .windowUpdate: self = try .windowUpdate(header, increment: Int(payload.uint32(at: 0) & .largest))
         case .priority where payload.count != 5:
             self = .streamError(HTTP2Error(.frameSize, in: .priority, on: header.stream))
-        default: self = .ignored
+        default: self = .ignored(header.type)
         }
     }
 

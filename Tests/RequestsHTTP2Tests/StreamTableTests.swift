@@ -1,0 +1,54 @@
+import Requests
+import RequestsHTTP2
+import TestCorpora
+import TestSupport
+import Testing
+
+@Suite("Streams of a connection of HTTP/2")
+struct StreamTableTests {
+    @Test("every frame finds its stream, whatever streams have ended between", .rows("H-24"))
+    func lookup() {
+        var random = SplitMix64(state: Mutator.seed)
+        var peer = HTTP2Peer(settings: [(3, 100_000)])
+        var open: [StreamID] = []
+        var next: StreamID = 1
+        for _ in 0..<5_000 {
+            if open.count < 3 || open.count < 60 && Bool.random(using: &random) {
+                peer.open()
+                open.append(next)
+                next += 2
+            }
+            // Mostly young streams end, so that numbers far apart share the table.
+            let position =
+                Bool.random(using: &random) ? open.count - 1 : open.indices.randomElement(using: &random) ?? 0
+            guard Bool.random(using: &random) || position > 2 else { continue }
+            let stream = open.remove(at: position)
+            peer.receive(WireFrame.headers(Block.status("204"), on: stream, ends: true))
+            #expect(peer.takeLog() == ["\(stream) head 204", "\(stream) ended"])
+            #expect(peer.state.streamCount == open.count)
+            _ = peer.sent()
+        }
+        for stream in open {
+            peer.receive(WireFrame.headers(Block.status("204"), on: stream, ends: true))
+            #expect(peer.takeLog() == ["\(stream) head 204", "\(stream) ended"])
+        }
+        #expect(peer.state.streamCount == 0 && peer.error == nil)
+    }
+
+    @Test("the slot of a stream that has ended names no other one", .rows("H-24"))
+    func staleSlots() {
+        var peer = HTTP2Peer()
+        peer.open(endsStream: false)
+        let stale = peer.slot(1)
+        peer.state.reset(stale, .cancel, at: peer.now)
+        peer.open(endsStream: false)
+        #expect(peer.slot(3).index == stale.index)
+        _ = peer.sent()
+        peer.state.reset(stale, .cancel, at: peer.now)
+        peer.state.end(stale)
+        peer.state.consumed(stale, 100_000, at: peer.now)
+        #expect(peer.state.write(stale, 10) == 0)
+        #expect(peer.sent() == [])
+        #expect(peer.state.write(peer.slot(3), 10) == 10)
+    }
+}
