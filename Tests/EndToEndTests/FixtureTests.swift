@@ -62,9 +62,6 @@ struct FixtureTests {
             "23 a request without a stub: true true",
             "24 a snapshot of a request: true",
             "25 a progress bar: ####################.................... 50 %, 10 bytes",
-            "26 a JSON body with a media type of its own: true, 19 bytes",
-            "27 a chat completion: Hello",
-            "28 the message of the server: 404 Not Found: unacceptable status: “no such user”",
         ]
         #expect(output == expected.joined(separator: "\n") + "\n")
     }
@@ -82,7 +79,7 @@ struct FixtureTests {
             "database: 7 by DynamoDB_20120810.GetItem",
             "notebook: new.ipynb",
             "token: Bearer t1",
-            "busy service: 2 attempts, retriesExhausted",
+            "busy service: 2 attempts, the retry policy permits no more retries",
         ]
         #expect(output == expected.joined(separator: "\n") + "\n")
     }

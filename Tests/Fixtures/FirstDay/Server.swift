@@ -28,12 +28,6 @@ let routes = MockExecutor(
     .on(.get, "/feed", .ok("data: one\n\ndata: two\n\n", contentType: "text/event-stream")),
     .on(.get, "/log", .ok("{\"id\": 1}\n{\"id\": 2}\n", contentType: "application/jsonl")),
     .on(.get, "/latin", .data(Data([0xE9]), contentType: "text/plain; charset=iso-8859-1")),
-    .on(
-        .post, "/chat",
-        .ok(
-            #"data: {"choices": [{"delta": {"content": "Hel"}}]}"# + "\n\n"
-                + #"data: {"choices": [{"delta": {"content": "lo"}}]}"# + "\n\ndata: [DONE]\n\n",
-            contentType: "text/event-stream")),
     .on(.get, "/slow", MockResponse(delay: .endless)),
     .on(nil, "/echo") { request in
         let fields = ["Accept", "Authorization", "Content-Type", "Cookie", "X-Client"].compactMap { name in

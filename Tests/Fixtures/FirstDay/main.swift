@@ -150,5 +150,4 @@ try await withTestServer(serving: routes) { server in
     try await sequences(github)
     await errors(github)
     try await executors(github)
-    try await services(github)
 }

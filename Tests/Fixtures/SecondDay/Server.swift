@@ -37,7 +37,7 @@ let routes = MockExecutor(
             }
         }
         let body = try XMLValue("d:multistatus", namespace: "DAV:") { for name in names { name } }
-        return .ok("\(body)", contentType: "application/xml").status(207)
+        return .status(207, "\(body)", contentType: "application/xml")
     },
     .on(.put, "/b/2026/caf%C3%A9.txt") { request in
         .status(request.header[.authorization]?.contains("AWS4-HMAC-SHA256") == true ? 200 : 403)

@@ -9,7 +9,7 @@ struct Registry: RequestProviding { let baseURL: URL }
 
 struct Manifest: Codable, Sendable {
     var schemaVersion = 2
-    let mediaType: MediaType
+    let mediaType: String
     let layers: [String]
 }
 
@@ -18,16 +18,16 @@ extension MediaType {
 }
 
 func pushManifest(to registry: Client<Registry>) async throws -> String {
-    let manifest = Manifest(mediaType: .manifest, layers: ["sha256:a"])
+    let manifest = Manifest(mediaType: "\(MediaType.manifest)", layers: ["sha256:a"])
     _ = try await registry.perform { $0.put(.json(manifest, as: .manifest), to: "/v2/app/manifests/1.0") }
     let pulled = try await registry.perform {
-        $0.get(.json(Manifest.self, accepting: [.manifest]), from: "/v2/app/manifests/1.0")
+        $0.get(.json(Manifest.self).accepting([.manifest]), from: "/v2/app/manifests/1.0")
     }
     do throws(RequestError) {
         _ = try await registry.perform { $0.get(.json(Manifest.self), from: "/v2/app/manifests/2.0") }
         return "found"
     } catch {
-        return "\(pulled.layers.count) layer; \(error.message ?? "")"
+        return "\(pulled.layers.count) layer; \(error.message?.message ?? "")"
     }
 }
 
@@ -94,8 +94,9 @@ struct DynamoDB: RequestProviding { let baseURL: URL }
 
 func item(from database: Client<DynamoDB>) async throws -> String {
     let key: JSONValue = ["TableName": "users", "Key": ["id": ["S": "7"]]]
+    let type: MediaType = "application/x-amz-json-1.0"
     let found = try await database.perform {
-        $0.post(.json(key, as: "application/x-amz-json-1.0"), to: "/", receiving: .jsonValue)
+        $0.post(.json(key, as: type), to: "/", receiving: .jsonValue.accepting([type]))
             .setting(headerField: Field(name: "X-Amz-Target", value: "DynamoDB_20120810.GetItem"))
     }
     return found["Item", "name", "S"]?.string ?? "none"
