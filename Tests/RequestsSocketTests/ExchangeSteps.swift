@@ -21,6 +21,10 @@ struct ExchangeSteps: ~Copyable {
         exchange.receivesAtOnce = receivesAtOnce
     }
 
+    private init(_ exchange: consuming Exchange<ScriptedCarrier>) {
+        self.exchange = exchange
+    }
+
     /// Advances until nothing more is needed or `count` needs were recorded, providing each need at once.
     ///
     /// A source without `pieces` pauses.
@@ -30,9 +34,20 @@ struct ExchangeSteps: ~Copyable {
             log.append(need.text)
             if case .event(_, let limit, _) = need { limits.append(limit) }
             exchange.pause()
-            if need == .connection { return }
             if need == .piece, !pieces.isEmpty { try offer(pieces.removeFirst()) }
         }
+    }
+
+    /// Advances until the exchange fails, and returns its transmission and its error.
+    mutating func lose(pieces: [String?] = []) throws -> (lost: LostTransmission, error: RequestError) {
+        let error = #expect(throws: RequestError.self) { try advance(pieces: pieces) }
+        let lost = exchange.lost
+        return (try #require(lost), try #require(error))
+    }
+
+    /// Ends the exchange, and returns one that transmits its request again on `carrier`.
+    consuming func transmitting(on carrier: consuming ScriptedCarrier, after lost: LostTransmission) -> ExchangeSteps {
+        ExchangeSteps(Exchange(exchange.end(), on: carrier, isReused: false, after: lost))
     }
 
     /// Offers a piece of the body, or its end.
@@ -59,7 +74,6 @@ extension ExchangeNeed {
                 + " \(phase.timeoutName)"
         case .turn: "turn"
         case .piece: "piece"
-        case .connection: "connection"
         }
     }
 }

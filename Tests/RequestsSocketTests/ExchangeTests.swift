@@ -154,16 +154,12 @@ struct ExchangeTests {
         let arrivals: [ScriptedCarrier.Arrival] = begun.isEmpty ? [.end] : [.bytes(begun), .end]
         let accepting: [ScriptedCarrier.Acceptance] = accepted == 0 ? [.failure(32)] : [.bytes(accepted)]
         var steps = try ExchangeSteps(.example(method), arrivals, accepting: accepting, isReused: isReused)
-        guard isAllowed else {
-            let error = #expect(throws: RequestError.self) { try steps.advance() }
-            #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
-            return
-        }
-        try steps.advance()
-        let isStale = steps.exchange.hasMetStaleConnection
-        #expect(steps.log == ["connection"] && isStale)
-        let carrier = ScriptedCarrier([.bytes(Self.ok)], for: method)
-        steps.exchange.restart(on: carrier, stamps: RawResponse.Metrics.Stamps())
+        let (lost, error) = try steps.lose()
+        #expect(error.reason == .connectionLost && error.mayHaveReachedServer == (accepted > 0))
+        let request = try PreparedRequest.example(method)
+        #expect(lost.allowsAnother(of: request) == isAllowed && lost.isStale == (isReused && begun.isEmpty))
+        if !isAllowed { return }
+        steps = steps.transmitting(on: ScriptedCarrier([.bytes(Self.ok)], for: method), after: lost)
         try steps.advance()
         let metrics = steps.exchange.response().metrics
         #expect(metrics.transmissions == 2 && !metrics.isReusedConnection)
@@ -174,33 +170,27 @@ struct ExchangeTests {
     func resendingBody(isProduced: Bool) throws {
         let body = isProduced ? Self.produced(3) : .bytes(Data("abc".utf8))
         var steps = try ExchangeSteps(.example(.put, body: body), [.nothing, .end], isReused: true)
-        try steps.advance(pieces: ["a", "bc", nil])
-        #expect(steps.log.last == "connection")
+        let (lost, _) = try steps.lose(pieces: ["a", "bc", nil])
+        #expect(try lost.allowsAnother(of: .example(.put, body: body)))
         let sent = steps.exchange.carrier.sentText
-        steps.exchange.restart(
-            on: ScriptedCarrier([.nothing, .nothing, .bytes(Self.ok)], for: .put),
-            stamps: RawResponse.Metrics.Stamps())
+        steps = steps.transmitting(
+            on: ScriptedCarrier([.nothing, .nothing, .bytes(Self.ok)], for: .put), after: lost)
         try steps.advance(pieces: ["ab", "c", nil])
         #expect(steps.body == "ok" && steps.exchange.carrier.sentText.hasSuffix("\r\n\r\nabc"))
         if !isProduced { #expect(steps.exchange.carrier.sentText == sent) }
     }
 
-    @Test("a cancellation while a second connection is needed ends the exchange")
-    func cancelledReplacement() throws {
-        var steps = try ExchangeSteps(.example(), [.end], isReused: true)
-        try steps.advance()
-        let error = #expect(throws: RequestError.self) { try steps.exchange.fail(RequestError(.cancelled)) }
-        #expect(error?.reason == .cancelled && error?.mayHaveReachedServer == true)
-    }
-
-    @Test("if the second connection fails, the error says that the first transmission may have arrived")
+    @Test("if another transmission fails before it is sent, the error says that the first one may have arrived")
     func replacementFailed() throws {
         var steps = try ExchangeSteps(.example(), [.end], isReused: true)
-        try steps.advance()
-        let error = #expect(throws: RequestError.self) {
-            try steps.exchange.fail(RequestError(.connectionFailed).beforeSending())
-        }
-        #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
+        let (lost, _) = try steps.lose()
+        let early = lost.error(after: RequestError(.connectionFailed).beforeSending())
+        #expect(early.reason == .connectionLost && early.mayHaveReachedServer)
+        #expect(lost.error(after: RequestError(.cancelled)).reason == .cancelled)
+        steps = steps.transmitting(on: ScriptedCarrier([.end], accepting: [.failure(32)]), after: lost)
+        let (second, error) = try steps.lose()
+        #expect(error.reason == .connectionLost && error.mayHaveReachedServer)
+        #expect(try !second.allowsAnother(of: .example()))
     }
 
     @Test("a request of which TLS may have sent a part is not sent again, and may have arrived", .rows("R-42", "R-43"))
@@ -208,12 +198,11 @@ struct ExchangeTests {
         let request = try PreparedRequest.example(.post, body: .bytes(Data("x".utf8)))
         var partial = try ExchangeSteps(
             request, [.end], accepting: [.failure(32)], isReused: true, hasPartialWrite: true)
-        let error = #expect(throws: RequestError.self) { try partial.advance() }
-        #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
+        let (lost, error) = try partial.lose()
+        #expect(error.reason == .connectionLost && error.mayHaveReachedServer && !lost.allowsAnother(of: request))
         // Otherwise nothing can have arrived.
         var steps = try ExchangeSteps(request, [.end], accepting: [.failure(32)], isReused: true)
-        try steps.advance()
-        #expect(steps.log == ["connection"])
+        #expect(try steps.lose().lost.allowsAnother(of: request))
     }
 
     // MARK: Delivering

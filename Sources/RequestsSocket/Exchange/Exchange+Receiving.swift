@@ -56,7 +56,7 @@ extension Exchange where C: ~Copyable {
             state.upload = .paused
             // Without a budget, bytes may have arrived that were not received.
             return transfer.isBudgetSpent ? .turn : transfer.needOfSpace(or: state.isReceiving ? .reading : .none)
-        case .expecting, .ended, .stopped, .lost: return try transfer.needOfResponse()
+        case .expecting, .ended, .stopped: return try transfer.needOfResponse()
         }
     }
 

@@ -15,7 +15,6 @@ package import RequestsPOSIX
 /// | `expecting` | receive; bytes until an instant | –                       | –           | –           |
 /// | `ended`     | receive; bytes                  | receive; bytes          | nothing     | nothing     |
 /// | `stopped`   | receive; bytes                  | receive; bytes          | nothing     | nothing (2) |
-/// | `lost`      | a connection                    | –                       | –           | –           |
 ///
 /// 1. The request continues when the caller reads the next piece.
 /// 2. It is an error if the carrier failed, and the server had not refused the remainder: its status is below 300, and
@@ -41,8 +40,6 @@ package import RequestsPOSIX
 /// | the end of another response                        |                         | `complete`               |
 /// | the instant, or a failure, while a body is drained |                         | `complete`               |
 /// | a body that need not be drained                    |                         | `complete`               |
-/// | a failure before the head of a repeatable request  | `lost`                  |                          |
-/// | the connection for it                              | `lost` → `sending`      | `awaited`                |
 struct ExchangeState: Sendable {
     /// The progress of the request.
     enum Upload: Sendable {
@@ -60,8 +57,6 @@ struct ExchangeState: Sendable {
         case ended
         /// The remainder of the request is never sent.
         case stopped
-        /// The connection was lost, and the request can be sent again.
-        case lost
     }
 
     /// The progress of the response.
@@ -91,7 +86,7 @@ struct ExchangeState: Sendable {
     var isUploading: Bool {
         switch upload {
         case .sending, .producing, .paused, .blocked: true
-        case .expecting, .ended, .stopped, .lost: false
+        case .expecting, .ended, .stopped: false
         }
     }
 
@@ -138,39 +133,31 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var metrics: RawResponse.Metrics
     /// Whether the response ended before the request; a server may then send another one when it has read the request.
     var hasRespondedFirst = false
-    /// The transmission before the present one.
-    var lost: LostTransmission?
-    /// Whether the peer had closed a reused connection, until that has been recorded.
-    package var hasMetStaleConnection = false
+    /// The transmission before the present one, if any.
+    private let earlier: LostTransmission?
+    /// The present transmission, if it failed before the head of a response arrived.
+    package private(set) var lost: LostTransmission?
 
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
+    ///
+    /// The first transmission is not made after an `earlier` one.
     package init(
         _ outgoing: consuming OutgoingRequest, on carrier: consuming C, isReused: Bool,
-        stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil
+        stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil,
+        after earlier: LostTransmission? = nil
     ) {
         unsent = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
-        metrics = RawResponse.Metrics(isReusedConnection: isReused)
+        metrics = RawResponse.Metrics(transmissions: (earlier?.number ?? 0) + 1, isReusedConnection: isReused)
         metrics.stamps = stamps
         if let tls { metrics.tls = tls }
         self.outgoing = outgoing
+        self.earlier = earlier
     }
 
-    /// Begins the second transmission on `carrier`, which is new.
-    package mutating func restart(
-        on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, tls: TLSConfiguration.Negotiation? = nil
-    ) {
-        unsent = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
-        transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
-        continueTimeout = outgoing.continueTimeout
-        metrics.isReusedConnection = false
-        metrics.stamps = stamps
-        metrics.tls = tls
-        metrics.transmissions += 1
-        metrics.isRequestBodyIncomplete = false
-        state = ExchangeState()
-    }
+    /// Ends the exchange and releases its carrier; returns the request, for another transmission.
+    package consuming func end() -> OutgoingRequest { outgoing }
 }
 
 // MARK: Advancing
@@ -200,7 +187,6 @@ extension Exchange where C: ~Copyable {
         case .sending: try send()
         case .expecting(let limit): try expect(until: limit)
         case .producing, .paused, .blocked, .ended, .stopped: try receive()
-        case .lost: .connection
         }
     }
 
@@ -227,20 +213,17 @@ extension Exchange where C: ~Copyable {
     ///
     /// - Throws: The error of the exchange, unless it continues.
     package mutating func fail(_ error: RequestError) throws(RequestError) {
-        switch (state.upload, state.response) {
-        case (.lost, _): throw lost?.error(after: error) ?? error
-        case (_, .awaited):
+        switch state.response {
+        case .awaited:
             let lost = LostTransmission(
-                error: error, isReused: metrics.isReusedConnection,
+                number: metrics.transmissions, error: error, isReused: metrics.isReusedConnection,
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
                 hasWritten: transfer.written > 0 || transfer.carrier.hasPartialWrite,
                 hasNoProtocol: !outgoing.request.target.isHTTP
                     && metrics.tls.map { $0.applicationProtocol == nil } ?? false)
             self.lost = lost
-            hasMetStaleConnection = lost.isStale
-            guard lost.allowsAnother(of: outgoing.request) else { throw lost.finalError }
-            state.upload = .lost
-        case (_, .draining) where !error.endsCall: finish(.bytes(collection.take()?.take() ?? Data()))
+            throw earlier?.error(after: lost.finalError) ?? lost.finalError
+        case .draining where !error.endsCall: finish(.bytes(collection.take()?.take() ?? Data()))
         default:
             throw error.adding(response: transfer.head, body: collection.take()?.take() ?? collected)
                 .adding(secretsOfExecutor: outgoing.secrets)

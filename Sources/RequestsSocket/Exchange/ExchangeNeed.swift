@@ -9,8 +9,6 @@ package enum ExchangeNeed: Equatable, Sendable {
     case turn
     /// That the source of the body begins to produce its next piece.
     case piece
-    /// A new connection, for a second transmission of the request.
-    case connection
 
     /// An event of its carrier, or the piece that the source is producing; the peer cannot delay the exchange here.
     static func pieceOrEvent(_ wanted: Interest) -> ExchangeNeed {

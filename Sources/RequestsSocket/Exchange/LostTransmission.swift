@@ -2,8 +2,16 @@ import Requests
 
 /// A transmission of a request that failed before the head of a response arrived.
 ///
-/// Only this type decides whether a request is transmitted again (RFC 9112 §9.3.1).
-struct LostTransmission {
+/// Only this type decides whether a request is transmitted again (RFC 9112 §9.3.1):
+///
+/// | failure                                            | may the server have acted? | another transmission         |
+/// |----------------------------------------------------|----------------------------|------------------------------|
+/// | before a byte was written to a reused connection   | no                         | of every request             |
+/// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
+/// | on a new connection, or for another reason         | perhaps                    | never                        |
+package struct LostTransmission: Sendable {
+    /// The number of transmissions, this one included.
+    let number: Int
     let error: RequestError
     /// Whether the connection had carried an exchange before.
     let isReused: Bool
@@ -15,10 +23,10 @@ struct LostTransmission {
     let hasNoProtocol: Bool
 
     /// Whether the peer had closed the connection, as servers do with idle ones.
-    var isStale: Bool { isReused && error.reason == .connectionLost && !hasBegunResponse }
+    package var isStale: Bool { isReused && error.reason == .connectionLost && !hasBegunResponse }
 
     /// Whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
-    func allowsAnother(of request: PreparedRequest) -> Bool {
+    package func allowsAnother(of request: PreparedRequest) -> Bool {
         isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
     }
 
@@ -37,9 +45,8 @@ struct LostTransmission {
     private static let http2Advice =
         "the server has selected no application protocol; if it supports only HTTP/2, use URLSessionExecutor"
 
-    /// Returns the error if the second transmission failed with `second`: that one sent nothing, and the first may
-    /// have.
-    func error(after second: RequestError) -> RequestError {
-        hasWritten && !second.mayHaveReachedServer ? error : second
+    /// Returns the error of a call whose next transmission failed with `next`, possibly before it was sent.
+    package func error(after next: RequestError) -> RequestError {
+        hasWritten && !next.mayHaveReachedServer ? error : next
     }
 }

@@ -18,6 +18,8 @@ struct PlannedExchange: ~Copyable, Sendable {
     private let outgoing: OutgoingRequest
     /// Whether the request continues a running call, which may complete while the executor drains.
     private let isContinuation: Bool
+    /// The transmission after which the request is sent again.
+    private let earlier: LostTransmission?
 
     /// Checks the request as far as possible without a connection.
     init(
@@ -33,9 +35,20 @@ struct PlannedExchange: ~Copyable, Sendable {
             self.outgoing = outgoing
             place = PooledOrigin(handle: handle, origin: origin)
             isContinuation = transmission?.isRepetition == true || request.redirectedFrom != nil
+            earlier = nil
         } catch {
             throw error.beforeSending()
         }
+    }
+
+    /// Plans another transmission of a request.
+    fileprivate init(
+        _ outgoing: consuming OutgoingRequest, to place: consuming PooledOrigin, after earlier: LostTransmission
+    ) {
+        self.outgoing = outgoing
+        self.place = place
+        isContinuation = true
+        self.earlier = earlier
     }
 }
 
@@ -62,13 +75,24 @@ extension PlannedExchange {
             isIdempotent: outgoing.request.isIdempotent)
     }
 
+    /// Returns a new connection in `slot`, with a connect limit that begins again.
+    func newConnection(in slot: Slot) throws(RequestError) -> UniqueBox<NewSocketConnection> {
+        let connector = try place.pool.connector(outgoing.timeLimits.renewingConnecting())
+        return UniqueBox(NewSocketConnection(to: place.origin, in: slot, over: connector))
+    }
+
+    /// Returns the error of a transmission for which no connection was established.
+    func error(after error: RequestError) -> RequestError { earlier?.error(after: error) ?? error }
+
     /// Returns the exchange on `connection`.
     consuming func exchange(on connection: Connection) -> SocketExchange {
+        if earlier != nil { place.pool.recordUse(of: connection) }
         place.pool.beginExchange(for: outgoing.request, on: connection)
         let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
         return SocketExchange(
             place,
-            exchange: Exchange(outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls))
+            exchange: Exchange(
+                outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls, after: earlier))
     }
 }
 
@@ -87,6 +111,15 @@ extension UniqueBox<PlannedExchange> {
     /// Returns the exchange on `connection`.
     consuming func exchange(on connection: Connection) -> UniqueBox<SocketExchange> {
         UniqueBox<SocketExchange>(take().exchange(on: connection))
+    }
+}
+
+extension UniqueBox<SocketExchange> {
+    /// Ends the exchange, which failed with `error`, and returns the plan of another transmission.
+    ///
+    /// - Throws: `error`, unless the request can be sent again.
+    consuming func repeated(after error: RequestError) throws(RequestError) -> UniqueBox<PlannedExchange> {
+        UniqueBox<PlannedExchange>(try take().repeated(after: error))
     }
 }
 
@@ -117,7 +150,7 @@ struct SocketExchange: ~Copyable, Sendable {
 extension SocketExchange {
     /// Continues as far as possible, and returns what the exchange needs next; nil when it has nothing more to do.
     mutating func advance() throws(RequestError) -> ExchangeNeed? {
-        defer { recordPeer() }
+        defer { recordVersion() }
         try offerPiece()
         let need = try exchange.advance()
         if !exchange.state.isUploading { feed = nil }
@@ -125,29 +158,19 @@ extension SocketExchange {
         return need
     }
 
-    /// Records that the expected event did not occur; see ``Exchange/fail(_:until:in:)``.
-    mutating func fail(
-        _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
-    ) throws(RequestError) {
-        defer { recordPeer() }
-        try exchange.fail(error, until: limit, in: phase)
+    /// Notifies the pool if the peer responds with HTTP/1.0.
+    private mutating func recordVersion() {
+        guard exchange.transfer.isHTTP10, !hasRecordedVersion else { return }
+        hasRecordedVersion = true
+        place.pool.recordHTTP10(of: place.origin)
     }
 
-    /// Records that a need of the exchange could not be met; see ``Exchange/fail(_:)-(RequestError)``.
-    mutating func fail(_ error: RequestError) throws(RequestError) {
-        defer { recordPeer() }
-        try exchange.fail(error)
-    }
-
-    /// Notifies the pool if the peer responds with HTTP/1.0, or had closed the reused connection of the exchange.
-    private mutating func recordPeer() {
-        if exchange.transfer.isHTTP10, !hasRecordedVersion {
-            hasRecordedVersion = true
-            place.pool.recordHTTP10(of: place.origin)
-        }
-        guard exchange.hasMetStaleConnection else { return }
-        exchange.hasMetStaleConnection = false
-        place.pool.recordClosing(by: place.origin)
+    /// Ends the exchange, which failed with `error`, and returns the plan of another transmission.
+    fileprivate consuming func repeated(after error: RequestError) throws(RequestError) -> PlannedExchange {
+        guard let lost = exchange.lost else { throw error }
+        if lost.isStale { place.pool.recordClosing(by: place.origin) }
+        guard lost.allowsAnother(of: exchange.outgoing.request) else { throw error }
+        return PlannedExchange(exchange.end(), to: place, after: lost)
     }
 
     /// Returns the connection to the pool if the response has ended and another exchange can follow.
@@ -170,23 +193,8 @@ extension SocketExchange {
         do throws(RequestError) {
             try exchange.outgoing.timeLimits.check()
         } catch {
-            try fail(error)
+            try exchange.fail(error)
         }
-    }
-
-    /// Returns a new connection in the slot of the one that was lost, with a connect limit that begins again.
-    func newConnection() throws(RequestError) -> UniqueBox<NewSocketConnection> {
-        let timeLimits = exchange.outgoing.timeLimits.renewingConnecting()
-        let connector = try place.pool.connector(timeLimits)
-        return UniqueBox(NewSocketConnection(to: place.origin, in: connection.slot, over: connector))
-    }
-
-    /// Begins the second transmission.
-    mutating func restart(on connection: Connection) {
-        feed = nil
-        place.pool.recordUse(of: connection)
-        place.pool.beginExchange(for: exchange.outgoing.request, on: connection)
-        exchange.restart(on: connection, stamps: connection.stamps, tls: connection.tls)
     }
 
     /// Determines whether the exchange tries to receive before a wait, see ``Exchange/receivesAtOnce``.
@@ -202,7 +210,7 @@ extension SocketExchange {
             if feed == nil { feed = BodyFeed(try RequestError.wrapping(.bodyEncodingFailed, make)) }
             feed?.begin(for: channel)
         } catch {
-            try fail(error)
+            try exchange.fail(error)
         }
     }
 
