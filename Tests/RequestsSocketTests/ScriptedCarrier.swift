@@ -5,7 +5,7 @@ import RequestsSocket
 import TestSupport
 
 /// A carrier without a socket: it receives what a script says, and accepts as many bytes as the script says.
-struct ScriptedCarrier: Carrier, ~Copyable {
+struct ScriptedCarrier: HTTP1Carrier, ~Copyable {
     /// What one attempt to receive returns.
     enum Arrival: Sendable {
         case bytes(String)
@@ -23,10 +23,7 @@ struct ScriptedCarrier: Carrier, ~Copyable {
 
     private var arrivals: [Arrival]
     private var acceptances: [Acceptance]
-    private var reader: ResponseReader
-    private var buffer: [UInt8] = []
-    private var received: ReceivedResponse?
-    private(set) var pending = 0
+    var message = HTTP1Message()
     /// The bytes that were sent.
     private(set) var sent: [UInt8] = []
     let sendsFiles: Bool
@@ -42,7 +39,7 @@ struct ScriptedCarrier: Carrier, ~Copyable {
         self.arrivals = arrivals
         self.acceptances = acceptances
         self.sendsFiles = sendsFiles
-        reader = ResponseReader(answering: method)
+        message.begin(answersHead: method == .head, limits: WireLimits())
     }
 
     var sentText: String { String(decoding: sent, as: UTF8.self) }
@@ -71,78 +68,16 @@ struct ScriptedCarrier: Carrier, ~Copyable {
         return try accept(bytes ?? [])
     }
 
-    private mutating func arrive() throws(StreamError) -> (TransferResult, [UInt8]) {
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
         switch arrivals.isEmpty ? .nothing : arrivals.removeFirst() {
-        case .bytes(let text): return (.bytes(text.utf8.count), Array(text.utf8))
-        case .nothing: return (.wouldBlock, [])
-        case .end: return (.end, [])
+        case .bytes(let text):
+            let count = min(text.utf8.count, buffer.count)
+            buffer.copyBytes(from: text.utf8.prefix(count))
+            if count < text.utf8.count { arrivals.insert(.bytes(String(text.utf8.dropFirst(count)) ?? ""), at: 0) }
+            return .bytes(count)
+        case .nothing: return .wouldBlock
+        case .end: return .end
         case .failure(let code): throw .system(SystemError("recv", code: code))
-        }
-    }
-
-    mutating func receive() throws(StreamError) -> TransferResult {
-        let (result, bytes) = try arrive()
-        buffer += bytes
-        return result
-    }
-
-    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
-        let (result, bytes) = try arrive()
-        buffer += bytes
-        guard case .bytes = result else { return result }
-        let count = min(space.count, buffer.count, reader.remaining)
-        space.copyBytes(from: buffer.prefix(count))
-        buffer.removeFirst(count)
-        reader.advance(count)
-        return .bytes(count)
-    }
-
-    mutating func nextEvent() throws(WireError) -> ResponseReader.Event {
-        var consumed = 0
-        let result = buffer.withUnsafeBytes { bytes in
-            Result { () throws(WireError) in try reader.next(in: bytes, consumed: &consumed) }
-        }
-        let event = try result.get()
-        switch event {
-        case .data(let range):
-            consumed = range.lowerBound
-            pending = range.count
-        case .head(let head): received = head
-        case .needMore, .interim, .end: break
-        }
-        buffer.removeFirst(consumed)
-        return event
-    }
-
-    mutating func receiveEnd() throws(WireError) -> ResponseReader.Event { try reader.receiveEnd() }
-
-    mutating func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
-        let count = min(pending, space.count)
-        space.copyBytes(from: buffer.prefix(count))
-        buffer.removeFirst(count)
-        pending -= count
-        return count
-    }
-
-    mutating func takeWholeBody(_ length: Int) -> Data {
-        defer { buffer.removeFirst(length) }
-        reader.advance(length)
-        return Data(buffer.prefix(length))
-    }
-
-    var receivesDirectly: Bool { buffer.isEmpty && reader.remaining > 0 }
-    var unread: Int { buffer.count }
-    var expectsBody: Bool { reader.remaining > 0 }
-    var hasBegunResponse: Bool { reader.hasStarted || !buffer.isEmpty }
-    var awaitsResponse: Bool { reader.phase == .statusLine && buffer.isEmpty }
-    var isChunked: Bool { received?.framing == .chunked }
-    var persists: Bool { received.map { $0.isReusable && $0.framing != .untilClose } ?? false }
-
-    var bodyLength: Int? {
-        switch received?.framing {
-        case .none?: 0
-        case .counted(let length)?: length
-        case .chunked, .untilClose, nil: nil
         }
     }
 }

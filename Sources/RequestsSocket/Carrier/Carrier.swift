@@ -1,5 +1,4 @@
-import Requests
-package import RequestsHTTP1
+package import Requests
 package import RequestsPOSIX
 
 /// The connection that carries an exchange: one with HTTP/1.1, or a script for tests.
@@ -28,10 +27,15 @@ package protocol Carrier: ~Copyable, Sendable {
     mutating func receive() throws(StreamError) -> TransferResult
 
     /// Returns the next event in the bytes received; bytes of the body remain until ``takeBody(into:)``.
-    mutating func nextEvent() throws(WireError) -> ResponseReader.Event
+    ///
+    /// - Throws: The error of a response that is malformed or exceeds a limit.
+    mutating func nextEvent() throws(RequestError) -> ResponseEvent
 
-    /// Records that the peer has closed the connection, which can be the end of a body.
-    mutating func receiveEnd() throws(WireError) -> ResponseReader.Event
+    /// Records that the peer sends nothing more, which can be the end of a body.
+    ///
+    /// - Parameter failure: The error that ended sending before, if any.
+    /// - Throws: The error of a response that is truncated.
+    mutating func receiveEnd(after failure: StreamError?) throws(RequestError)
 
     /// Whether the next bytes belong to the body, and are best received at their destination.
     var receivesDirectly: Bool { get }
@@ -70,4 +74,7 @@ package protocol Carrier: ~Copyable, Sendable {
 
     /// Whether the carrier can carry another exchange after the response.
     var persists: Bool { get }
+
+    /// Whether the final response is of HTTP/1.0, so that the peer may not support chunks.
+    var isHTTP10: Bool { get }
 }

@@ -5,21 +5,15 @@ import RequestsPOSIX
 /// An established connection, which carries one exchange at a time, as HTTP/1.1 messages (RFC 9112).
 ///
 /// When the last reference is released, it is closed and its slot in the pool becomes free.
-final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
+final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
     // Declared before the slot, so that the descriptor is closed before another call may open one.
     @exclusivity(unchecked) var stream: ByteStream
     let slot: Slot
     var place: Int { slot.place }
     /// Whether tasks run on the thread that waits for the socket (decision 0040).
     private let runsTasks: Bool
-    // The values of one exchange are stored here, because creating and moving them takes longer than resetting them.
-    // Only the one owner writes them (`wasAlone` under the pool's lock, too): exclusivity needs no check at run time.
-    @exclusivity(unchecked) private var inbound = ReceiveBuffer()
-    @exclusivity(unchecked) private var reader = ResponseReader(answering: .get)
-    @exclusivity(unchecked) private var framing = BodyFraming.untilClose
-    @exclusivity(unchecked) private var isReusable = false
-    @exclusivity(unchecked) private(set) var keepAlive: KeepAlive?
-    @exclusivity(unchecked) private(set) var pending = 0
+    // Only the one owner writes these (`wasAlone` under the pool's lock, too): exclusivity needs no check at run time.
+    @exclusivity(unchecked) var message = HTTP1Message()
     /// The way in which files are sent; nil chooses, see ``sendsFiles``.
     @exclusivity(unchecked) private var fileSending: FileSending?
     /// Whether this was the only connection of its origin in use when it was taken or established.
@@ -76,17 +70,13 @@ extension Connection {
 
     /// Begins an exchange; `answersHead` if its request is a HEAD.
     func beginExchange(answersHead: Bool, _ limits: WireLimits, _ fileSending: FileSending?) {
-        reader.begin(answersHead: answersHead, limits: limits)
-        framing = .untilClose
-        isReusable = false
-        keepAlive = nil
-        pending = 0
+        message.begin(answersHead: answersHead, limits: limits)
         self.fileSending = fileSending
     }
 
     /// Releases the memory of the exchange, before the connection returns to the pool.
     func endExchange() {
-        inbound.shrink()
+        message.end()
     }
 
     /// Checks the idle time and whether bytes have arrived.
@@ -139,94 +129,10 @@ extension Connection {
     }
 }
 
-// MARK: The response
-
 extension Connection {
-    func receive() throws(StreamError) -> TransferResult {
-        if isChunked { inbound.widen() }
-        let result = try stream.read(into: isAtHead ? inbound.spaceForHead() : inbound.space())
-        if case .bytes(let count) = result { inbound.add(count) }
-        return result
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
+        try stream.read(into: buffer)
     }
-
-    func nextEvent() throws(WireError) -> ResponseReader.Event {
-        var consumed = 0
-        let event = try reader.next(in: inbound.unread, consumed: &consumed)
-        switch event {
-        case .data(let range):
-            consumed = range.lowerBound
-            pending = range.count
-        case .head(let received):
-            framing = received.framing
-            isReusable = received.isReusable
-            keepAlive = received.keepAlive
-        case .needMore, .interim, .end: break
-        }
-        inbound.consume(consumed)
-        return event
-    }
-
-    func receiveEnd() throws(WireError) -> ResponseReader.Event {
-        isReusable = false
-        return try reader.receiveEnd()
-    }
-
-    var receivesDirectly: Bool { inbound.isEmpty && reader.remaining >= leastDirect }
-
-    /// The least number of expected bytes for which the buffer is bypassed.
-    ///
-    /// The end of a chunk is best received together with the bytes after it, so a small remainder goes through the
-    /// buffer.
-    private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
-
-    func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
-        let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 1 << 20)))
-        let result = try stream.read(into: room)
-        if case .bytes(let count) = result { reader.advance(count) }
-        return result
-    }
-
-    func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
-        let count = min(pending, space.count)
-        space.copyMemory(from: UnsafeRawBufferPointer(rebasing: inbound.unread.prefix(count)))
-        inbound.consume(count)
-        pending -= count
-        return count
-    }
-
-    func takeWholeBody(_ length: Int) -> Data {
-        let body = inbound.unread.baseAddress.map { Data(bytes: $0, count: length) } ?? Data()
-        inbound.consume(length)
-        reader.advance(length)
-        return body
-    }
-
-    var unread: Int { inbound.unread.count }
-    var expectsBody: Bool { reader.remaining > 0 }
-    var hasBegunResponse: Bool { reader.hasStarted || !inbound.isEmpty }
-    var awaitsResponse: Bool {
-        if case .statusLine = reader.phase { inbound.isEmpty } else { false }
-    }
-
-    /// Whether the head of the final response is incomplete.
-    var isAtHead: Bool { if case .body = reader.phase { false } else { true } }
-}
-
-// MARK: The message
-
-extension Connection {
-    var bodyLength: Int? {
-        switch framing {
-        case .none: 0
-        case .counted(let bytes): bytes
-        case .chunked, .untilClose: nil
-        }
-    }
-
-    // Patterns, because `==` of another module's enum would be called through its conformance.
-    var isChunked: Bool { if case .chunked = framing { true } else { false } }
-
-    var persists: Bool { if case .untilClose = framing { false } else { isReusable } }
 }
 
 // MARK: Waiting
@@ -238,12 +144,12 @@ extension Connection {
     /// Among many calls, a wait for a head uses standing reports, which need no system call for each wait (decision
     /// 0011). So does every wait to read on a thread that runs the tasks itself (decision 0040).
     func wait(
-        for wanted: Interest, by deadline: Deadline, atHead: Bool, on thread: CallingThread?
+        for wanted: Interest, by deadline: Deadline, on thread: CallingThread?
     ) async throws(WaitError) {
         let directions = stream.directions(for: wanted)
         if directions.isEmpty, !wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread else {
-            let standing = atHead && !wasAlone || runsTasks
+            let standing = message.isAtHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: directions, by: deadline, standing: standing)
         }

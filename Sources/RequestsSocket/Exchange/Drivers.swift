@@ -88,7 +88,7 @@ extension SocketExchange {
     ) async throws(RequestError) {
         let deadline = beginWait(until: limit)
         do throws(WaitError) {
-            try await connection.wait(for: wanted, by: deadline, atHead: isAtHead, on: thread)
+            try await connection.wait(for: wanted, by: deadline, on: thread)
         } catch {
             try exchange.fail(error, until: limit, in: phase)
         }

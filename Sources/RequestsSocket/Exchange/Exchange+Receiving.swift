@@ -66,7 +66,7 @@ extension Exchange where C: ~Copyable {
         if state.isUploading, let head = transfer.head, head.status.code >= 300 { endSendingEarly() }
         metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
         if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
-        metrics.isHTTP10 = transfer.isHTTP10
+        metrics.isHTTP10 = transfer.carrier.isHTTP10
         if case .collected(let limit) = outgoing.request.delivery, let body = try transfer.wholeBody(upTo: limit) {
             return finish(.bytes(body))
         }

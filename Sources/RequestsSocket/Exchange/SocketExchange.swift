@@ -140,9 +140,6 @@ struct SocketExchange: ~Copyable, Sendable {
     }
 
     var connection: Connection { exchange.transfer.carrier }
-
-    /// Whether the head of the response is incomplete.
-    var isAtHead: Bool { connection.isAtHead }
 }
 
 // MARK: Steps
@@ -160,7 +157,7 @@ extension SocketExchange {
 
     /// Notifies the pool if the peer responds with HTTP/1.0.
     private mutating func recordVersion() {
-        guard exchange.transfer.isHTTP10, !hasRecordedVersion else { return }
+        guard exchange.metrics.isHTTP10, !hasRecordedVersion else { return }
         hasRecordedVersion = true
         place.pool.recordHTTP10(of: place.origin)
     }
@@ -177,8 +174,7 @@ extension SocketExchange {
     private mutating func returnConnection() {
         guard !hasReturnedConnection, exchange.isCarrierReusable else { return }
         hasReturnedConnection = true
-        place.pool.park(
-            exchange.transfer.carrier, afterHTTP11: !exchange.transfer.isHTTP10, at: exchange.transfer.end ?? .now)
+        place.pool.park(exchange.transfer.carrier, at: exchange.transfer.end ?? .now)
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.

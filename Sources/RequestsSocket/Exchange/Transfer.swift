@@ -1,5 +1,4 @@
 import Requests
-import RequestsHTTP1
 import RequestsPOSIX
 
 /// A request and its response on one carrier, with the progress of both; no function waits.
@@ -18,8 +17,6 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     ///
     /// It is stored, because the carrier may carry another exchange when the body has ended.
     private(set) var bodyLength: Int?
-    /// Whether the final response is of HTTP/1.0.
-    private(set) var isHTTP10 = false
     /// Whether the server has requested the body with 100 (Continue).
     private(set) var hasContinued = false
     /// Whether the body has ended, and all of it was delivered.
@@ -145,11 +142,11 @@ extension Transfer where C: ~Copyable {
         while head == nil {
             // Without bytes, a search for the status line has no result.
             if carrier.unread == 0 { return false }
-            switch try nextEvent() {
-            case .interim(let line, let header):
-                if line.status == .continue { hasContinued = true }
-                onInterim?(ResponseHead(status: line.status, header: header, target: target))
-            case .head(let received): begin(received)
+            switch try carrier.nextEvent() {
+            case .interim(let status, let header):
+                if status == .continue { hasContinued = true }
+                onInterim?(ResponseHead(status: status, header: header, target: target))
+            case .head(let status, let header): begin(ResponseHead(status: status, header: header, target: target))
             case .needMore, .data, .end: return false
             }
         }
@@ -159,20 +156,11 @@ extension Transfer where C: ~Copyable {
     /// Returns the head and sets it to nil; call it only after the response has ended.
     mutating func takeHead() -> ResponseHead? { head.take() }
 
-    private mutating func begin(_ received: consuming ReceivedResponse) {
-        isHTTP10 = received.line.version < .http11
-        head = ResponseHead(status: received.line.status, header: received.header, target: target)
+    private mutating func begin(_ received: consuming ResponseHead) {
+        head = received
         isLater = false
         bodyLength = carrier.bodyLength
         reporter.expectToReceive(bodyLength)
-    }
-
-    private mutating func nextEvent() throws(RequestError) -> ResponseReader.Event {
-        do throws(WireError) {
-            return try carrier.nextEvent()
-        } catch {
-            throw RequestError(error)
-        }
     }
 
     /// Receives more; false if nothing has arrived, or if other tasks should run first.
@@ -198,7 +186,9 @@ extension Transfer where C: ~Copyable {
                 firstByte = firstByte ?? now
                 arrived = now
             }
-        case .end: try receiveEnd()
+        case .end:
+            try carrier.receiveEnd(after: sendFailure)
+            finish(.empty)
         case .wouldBlock: return false
         }
         return true
@@ -208,18 +198,6 @@ extension Transfer where C: ~Copyable {
     ///
     /// A failure of TLS, such as an alert, is more specific than that of sending, which it may have caused.
     func lost(_ error: StreamError) -> RequestError { .lost(error.isConnectionLoss ? sendFailure ?? error : error) }
-
-    /// Records that the peer has closed, which ends a body without a length and truncates any other message.
-    private mutating func receiveEnd() throws(RequestError) {
-        do throws(WireError) {
-            guard case .end(let trailers) = try carrier.receiveEnd() else { return }
-            // A failed send may have taken the error of a reset, and a reset is not the end of a body.
-            if let sendFailure, sendFailure.isReset { throw WireError.truncated(.body) }
-            finish(trailers)
-        } catch {
-            throw RequestError(error, cause: sendFailure)
-        }
-    }
 
     private mutating func finish(_ trailers: Header) {
         isAtEnd = true
@@ -269,7 +247,7 @@ extension Transfer where C: ~Copyable {
 
     /// Reads the received bytes; returns false if more are needed.
     private mutating func readBody() throws(RequestError) -> Bool {
-        switch try nextEvent() {
+        switch try carrier.nextEvent() {
         case .data: break
         case .end(let trailers): finish(trailers)
         case .needMore, .interim, .head: return false

@@ -256,14 +256,15 @@ extension ConnectionPool {
 
 extension ConnectionPool: SlotOwner {
     /// Keeps a new connection, or one whose exchange was successful, for less than the time that the server permits.
-    func park(_ connection: Connection, afterHTTP11: Bool = false, at now: Deadline) {
-        let keepAlive = connection.keepAlive
+    func park(_ connection: Connection, at now: Deadline) {
+        let keepAlive = connection.message.keepAlive
         guard keepAlive?.max != 0 else { return }
         let timeout = min(idleNanoseconds, keepAlive?.timeout.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0, isCurrent(connection) else { return }
         connection.endExchange()
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
-        putBack(connection, afterReuse: connection.isReused, afterHTTP11: afterHTTP11)
+        let isHTTP11 = connection.message.version.map { $0 >= .http11 } ?? false
+        putBack(connection, afterReuse: connection.isReused, afterHTTP11: isHTTP11)
     }
 
     /// Closes the idle connections whose TLS settings have been replaced.
