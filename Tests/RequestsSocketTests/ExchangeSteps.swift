@@ -15,7 +15,7 @@ struct ExchangeSteps: ~Copyable {
         accepting: [ScriptedCarrier.Acceptance] = [], isReused: Bool = false, receivesAtOnce: Bool = true,
         sendsFiles: Bool = false, hasPartialWrite: Bool = false
     ) throws {
-        var carrier = ScriptedCarrier(arrivals, accepting: accepting, for: request.method, sendsFiles: sendsFiles)
+        var carrier = ScriptedCarrier(arrivals, accepting: accepting, sendsFiles: sendsFiles)
         carrier.hasPartialWrite = hasPartialWrite
         exchange = Exchange(try OutgoingRequest(request), on: carrier, isReused: isReused)
         exchange.receivesAtOnce = receivesAtOnce

@@ -159,7 +159,7 @@ struct ExchangeTests {
         let request = try PreparedRequest.example(method)
         #expect(lost.allowsAnother(of: request) == isAllowed && lost.isStale == (isReused && begun.isEmpty))
         if !isAllowed { return }
-        steps = steps.transmitting(on: ScriptedCarrier([.bytes(Self.ok)], for: method), after: lost)
+        steps = steps.transmitting(on: ScriptedCarrier([.bytes(Self.ok)]), after: lost)
         try steps.advance()
         let metrics = steps.exchange.response().metrics
         #expect(metrics.transmissions == 2 && !metrics.isReusedConnection)
@@ -174,7 +174,7 @@ struct ExchangeTests {
         #expect(try lost.allowsAnother(of: .example(.put, body: body)))
         let sent = steps.exchange.carrier.sentText
         steps = steps.transmitting(
-            on: ScriptedCarrier([.nothing, .nothing, .bytes(Self.ok)], for: .put), after: lost)
+            on: ScriptedCarrier([.nothing, .nothing, .bytes(Self.ok)]), after: lost)
         try steps.advance(pieces: ["ab", "c", nil])
         #expect(steps.body == "ok" && steps.exchange.carrier.sentText.hasSuffix("\r\n\r\nabc"))
         if !isProduced { #expect(steps.exchange.carrier.sentText == sent) }

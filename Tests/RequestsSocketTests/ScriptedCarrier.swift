@@ -23,23 +23,22 @@ struct ScriptedCarrier: HTTP1Carrier, ~Copyable {
 
     private var arrivals: [Arrival]
     private var acceptances: [Acceptance]
-    var message = HTTP1Message()
+    var request = HTTP1Request()
+    var response = HTTP1Response(limits: WireLimits())
     /// The bytes that were sent.
     private(set) var sent: [UInt8] = []
     let sendsFiles: Bool
     var hasPartialWrite = false
 
-    /// Creates a carrier for a request of `method`.
+    /// Creates a carrier.
     ///
     /// After the last of `arrivals` nothing arrives; after the last of `acceptances` all bytes are accepted.
     init(
-        _ arrivals: [Arrival], accepting acceptances: [Acceptance] = [], for method: HTTPMethod = .get,
-        sendsFiles: Bool = false
+        _ arrivals: [Arrival], accepting acceptances: [Acceptance] = [], sendsFiles: Bool = false
     ) {
         self.arrivals = arrivals
         self.acceptances = acceptances
         self.sendsFiles = sendsFiles
-        message.begin(answersHead: method == .head, limits: WireLimits())
     }
 
     var sentText: String { String(decoding: sent, as: UTF8.self) }
@@ -54,8 +53,10 @@ struct ScriptedCarrier: HTTP1Carrier, ~Copyable {
         }
     }
 
-    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
-        try accept(Array((head + body).dropFirst(offset)))
+    mutating func write(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+    ) throws(StreamError) -> TransferResult {
+        try accept(Array(first) + second)
     }
 
     mutating func send(

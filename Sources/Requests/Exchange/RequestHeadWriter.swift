@@ -52,7 +52,7 @@ package struct RequestHeadWriter {
     }
 
     /// Returns the head of a request that has been validated, or whose head is only shown to people.
-    static func uncheckedHead(
+    package static func uncheckedHead(
         of request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Addition] = []
     ) -> [UInt8] {
         let target = request.target

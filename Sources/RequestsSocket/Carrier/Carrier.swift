@@ -7,16 +7,34 @@ package import RequestsPOSIX
 package protocol Carrier: ~Copyable, Sendable {
     // MARK: The request
 
-    /// Sends two consecutive parts, from `offset` on.
-    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult
+    /// Begins an exchange of `request`, whose head is sent with the first piece of its body.
+    mutating func begin(_ request: borrowing OutgoingRequest)
+
+    /// Begins a further piece of the body, of `count` bytes.
+    mutating func beginPiece(of count: Int)
+
+    /// Completes the present piece, for a pause before the next one; returns whether that takes more bytes.
+    mutating func endPiece() -> Bool
+
+    /// Ends a body of unknown length, with an empty piece.
+    ///
+    /// - Throws: An error if the trailer fields cannot be sent.
+    mutating func endBody(with trailers: Header) throws(RequestError)
+
+    /// Sends the present piece from `offset` on, after the bytes that precede it; returns the number of its bytes that
+    /// were sent.
+    mutating func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult
+
+    /// Whether bytes that precede the present piece, such as the head, remain to be sent.
+    var hasUnsentLead: Bool { get }
 
     /// Sends `count` bytes of a file, from `position` on, without reading them.
     mutating func send(
         _ file: borrowing FileReader, from position: Int64, count: Int
     ) throws(StreamError) -> TransferResult
 
-    /// Whether the peer may have received more bytes of the request than the results of `send` add up to.
-    var hasPartialWrite: Bool { get }
+    /// Whether the peer may have received a byte of the request.
+    var hasWritten: Bool { get }
 
     /// Whether a large file is sent without reading it (decision 0014).
     var sendsFiles: Bool { get }

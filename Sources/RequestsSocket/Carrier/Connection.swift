@@ -1,5 +1,4 @@
 import Requests
-import RequestsHTTP1
 import RequestsPOSIX
 
 /// An established connection, which carries one exchange at a time, as HTTP/1.1 messages (RFC 9112).
@@ -13,9 +12,8 @@ final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  /
     /// Whether tasks run on the thread that waits for the socket (decision 0040).
     private let runsTasks: Bool
     // Only the one owner writes these (`wasAlone` under the pool's lock, too): exclusivity needs no check at run time.
-    @exclusivity(unchecked) var message = HTTP1Message()
-    /// The way in which files are sent; nil chooses, see ``sendsFiles``.
-    @exclusivity(unchecked) private var fileSending: FileSending?
+    @exclusivity(unchecked) var request = HTTP1Request()
+    @exclusivity(unchecked) var response: HTTP1Response
     /// Whether this was the only connection of its origin in use when it was taken or established.
     @exclusivity(unchecked) var wasAlone = false
     /// Whether an earlier exchange used this connection.
@@ -24,6 +22,8 @@ final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  /
     @exclusivity(unchecked) private var hasStandingReports = false
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
+    /// The way in which files are sent; nil chooses, see ``sendsFiles``.
+    private let fileSending: FileSending?
     /// Whether bytes may have arrived that no wait reports, because the TLS handshake has received them.
     var mayHaveReceived: Bool { stream.isSecured && !isReused }
     /// The result of the TLS handshake; nil without TLS.
@@ -33,8 +33,10 @@ final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  /
 
     init(
         _ stream: consuming ByteStream, in slot: Slot, _ stamps: RawResponse.Metrics.Stamps,
-        _ tls: TLSConfiguration.Negotiation? = nil
+        _ configuration: SocketExecutor.Configuration, _ tls: TLSConfiguration.Negotiation? = nil
     ) {
+        response = HTTP1Response(limits: configuration.wireLimits)
+        fileSending = configuration.fileSending
         self.stamps = stamps
         self.tls = tls
         runsTasks = stream.channel.reactor.runsTasks
@@ -68,15 +70,9 @@ extension Connection {
         if wasAlone, !runsTasks { endReports() }
     }
 
-    /// Begins an exchange; `answersHead` if its request is a HEAD.
-    func beginExchange(answersHead: Bool, _ limits: WireLimits, _ fileSending: FileSending?) {
-        message.begin(answersHead: answersHead, limits: limits)
-        self.fileSending = fileSending
-    }
-
     /// Releases the memory of the exchange, before the connection returns to the pool.
     func endExchange() {
-        message.end()
+        response.end()
     }
 
     /// Checks the idle time and whether bytes have arrived.
@@ -93,21 +89,10 @@ extension Connection {
 // MARK: The request
 
 extension Connection {
-    /// Sends two consecutive parts from `offset` on, at most 1 MiB of the second one.
-    func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
-        let result = head.withUnsafeBytes { head in
-            body.withUnsafeBytes { body in
-                let inHead = min(offset, head.count)
-                let inBody = min(offset - inHead, body.count)
-                let first = head[inHead...]
-                let second = body[inBody..<min(body.count, inBody + (1 << 20))]
-                return Result<TransferResult, StreamError> { () throws(StreamError) in
-                    try stream.write(
-                        UnsafeRawBufferPointer(rebasing: first), UnsafeRawBufferPointer(rebasing: second))
-                }
-            }
-        }
-        return try result.get()
+    func write(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+    ) throws(StreamError) -> TransferResult {
+        try stream.write(first, second)
     }
 
     func send(
@@ -149,7 +134,7 @@ extension Connection {
         let directions = stream.directions(for: wanted)
         if directions.isEmpty, !wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread else {
-            let standing = message.isAtHead && !wasAlone || runsTasks
+            let standing = response.isAtHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: directions, by: deadline, standing: standing)
         }

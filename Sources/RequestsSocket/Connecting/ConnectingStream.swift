@@ -31,9 +31,9 @@ protocol ConnectingStream: ~Copyable {
     /// Returns the directions to wait for before a transfer in the directions `wanted`; empty if it can be tried now.
     func directions(for wanted: Interest) -> Interest
 
-    /// Returns the established connection in `slot`.
+    /// Returns the established connection in `slot`, with the settings of `network`.
     consuming func connection(
-        in slot: Network.Connection.Slot, _ stamps: RawResponse.Metrics.Stamps
+        in slot: Network.Connection.Slot, _ stamps: RawResponse.Metrics.Stamps, over network: Network
     ) -> Network.Connection
 }
 
@@ -83,8 +83,10 @@ struct SocketStream: ConnectingStream, ~Copyable {
 
     func directions(for wanted: Interest) -> Interest { bytes.directions(for: wanted) }
 
-    consuming func connection(in slot: Slot, _ stamps: RawResponse.Metrics.Stamps) -> Connection {
+    consuming func connection(
+        in slot: Slot, _ stamps: RawResponse.Metrics.Stamps, over network: Connector
+    ) -> Connection {
         let negotiation = bytes.negotiation
-        return Connection(bytes, in: slot, stamps, negotiation)
+        return Connection(bytes, in: slot, stamps, network.configuration, negotiation)
     }
 }

@@ -67,9 +67,9 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     }
 
     consuming func connection(
-        in slot: Stream.Network.Connection.Slot, _ stamps: RawResponse.Metrics.Stamps
+        in slot: Stream.Network.Connection.Slot, _ stamps: RawResponse.Metrics.Stamps, over network: Stream.Network
     ) -> Stream.Network.Connection {
-        stream.connection(in: slot, stamps)
+        stream.connection(in: slot, stamps, over: network)
     }
 }
 

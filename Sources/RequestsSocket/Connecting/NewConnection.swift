@@ -246,7 +246,7 @@ extension NewConnection where Stream: ~Copyable {
         default: break
         }
         if !steps.isEmpty { stamps.secured = stamp() }
-        guard let connection = establishment.take()?.connection(in: slot, stamps) else {
+        guard let connection = establishment.take()?.connection(in: slot, stamps, over: network) else {
             preconditionFailure("the stage exists with an establishment only, and is the last one")
         }
         return .connected(connection)

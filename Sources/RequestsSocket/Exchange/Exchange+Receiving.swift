@@ -47,7 +47,8 @@ extension Exchange where C: ~Copyable {
         case .producing:
             if transfer.isBudgetSpent { return .turn }
             // A server may read a chunk only when it has its end.
-            if unsent.completePiece() {
+            if transfer.carrier.endPiece() {
+                unsent.addEmptyPiece()
                 state.upload = .sending
                 return nil
             }

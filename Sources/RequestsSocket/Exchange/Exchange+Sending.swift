@@ -3,12 +3,13 @@ import RequestsPOSIX
 
 // How the request is sent.
 extension Exchange where C: ~Copyable {
-    /// Sends the next parts of the request.
+    /// Sends the next piece of the request.
     mutating func send() throws(RequestError) -> ExchangeNeed? {
-        if !unsent.hasParts {
+        if !unsent.hasPiece {
             switch try unsent.prepare() {
-            case .parts: break
-            case .piece:
+            case .piece: transfer.carrier.beginPiece(of: unsent.piece.count)
+            case .end(let trailers): try transfer.carrier.endBody(with: trailers)
+            case .production:
                 state.upload = .producing
                 return .piece
             case .file(let file, let position, let count):
@@ -19,17 +20,17 @@ extension Exchange where C: ~Copyable {
                 }
             }
         }
-        while unsent.hasParts {
+        while unsent.hasPiece {
             if transfer.isBudgetSpent { return pauseSending() }
-            let sending = transfer.send(unsent.head, unsent.body, from: unsent.offset)
+            let sending = transfer.send(unsent.piece, from: unsent.offset)
             guard case .bytes(let count) = sending else { return stopSending(sending) }
-            unsent.advance(count)
+            unsent.advance(count, isComplete: !transfer.carrier.hasUnsentLead)
         }
         if let time = continueTimeout.take() {
             state.upload = .expecting(until: .after(time))
         } else if unsent.isLast {
             return try endSending()
-        } else if unsent.hasBegunBody {
+        } else if unsent.hasBegun {
             return pauseSending()
         }
         return nil

@@ -111,8 +111,8 @@ struct ExchangeState: Sendable {
 /// tested as tables, with a scripted carrier.
 package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     let outgoing: OutgoingRequest
-    /// The part of the request that has not been sent.
-    var unsent: UnsentRequest
+    /// The part of the body that has not been sent.
+    var unsent: UnsentBody
     var state = ExchangeState()
     var transfer: Transfer<C>
 
@@ -146,7 +146,8 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil,
         after earlier: LostTransmission? = nil
     ) {
-        unsent = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
+        unsent = outgoing.body(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
+        carrier.begin(outgoing)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics = RawResponse.Metrics(transmissions: (earlier?.number ?? 0) + 1, isReusedConnection: isReused)
@@ -218,7 +219,7 @@ extension Exchange where C: ~Copyable {
             let lost = LostTransmission(
                 number: metrics.transmissions, error: error, isReused: metrics.isReusedConnection,
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
-                hasWritten: transfer.written > 0 || transfer.carrier.hasPartialWrite,
+                hasWritten: transfer.carrier.hasWritten,
                 hasNoProtocol: !outgoing.request.target.isHTTP
                     && metrics.tls.map { $0.applicationProtocol == nil } ?? false)
             self.lost = lost

@@ -5,8 +5,7 @@ import RequestsPOSIX
 struct FileUpload: Sendable {
     /// The next part of the file.
     enum Next {
-        /// The next piece, after the head that comes with it.
-        case piece(head: [UInt8], Data)
+        case piece(Data)
         /// A range, which the carrier sends without reading it.
         case range(OpenFile, from: Int64, count: Int)
     }
@@ -22,21 +21,19 @@ struct FileUpload: Sendable {
     /// Whether this was the whole file when it was opened.
     private let isWhole: Bool
     private var isRead: Bool
-    private var head: [UInt8]
     private var piece: PieceMemory?
 
-    /// Creates the upload of the `range` of a file; `head` is sent with the first piece.
-    init(_ file: OpenFile, _ range: Range<Int64>, isWhole: Bool, isRead: Bool, after head: [UInt8]) {
+    /// Creates the upload of the `range` of a file.
+    init(_ file: OpenFile, _ range: Range<Int64>, isWhole: Bool, isRead: Bool) {
         self.file = file
         position = range.lowerBound
         end = range.upperBound
         self.isWhole = isWhole
         self.isRead = isRead
-        self.head = head
     }
 
     /// Whether all pieces have been returned, or sent.
-    var isComplete: Bool { position == end && head.isEmpty }
+    var isComplete: Bool { position == end }
 
     /// Returns the next part; the memory of the piece before it is reused.
     mutating func next() throws(RequestError) -> Next {
@@ -44,15 +41,14 @@ struct FileUpload: Sendable {
             if isWhole, end - position <= Self.sentSize { try checkEnd() }
             return .range(file, from: position, count: Int(min(Self.sentSize, end - position)))
         }
-        defer { head = [] }
-        guard position < end else { return .piece(head: head, Data()) }
+        guard position < end else { return .piece(Data()) }
         let memory = piece ?? PieceMemory(Int(min(Int64(Self.pieceSize), end - position)))
         piece = memory
         let count = try read(into: memory.prefix(end - position), at: position)
         guard count > 0 else { throw Self.shrank }
         position += Int64(count)
         if position == end, isWhole { try checkEnd() }
-        return .piece(head: head, memory.bytes(count))
+        return .piece(memory.bytes(count))
     }
 
     /// Records that the carrier sent `count` bytes; nil if it cannot send this file, which is read from now on.

@@ -2,12 +2,15 @@ package import Requests
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// A request that was checked as far as possible without a connection, with the bytes of its head and its opened body.
+/// A request that was checked as far as possible without a connection, with its opened body.
 ///
 /// It cannot be copied, because copies of it took a tenth of the time of an exchange.
 package struct OutgoingRequest: ~Copyable, Sendable {
     let request: PreparedRequest
-    let head: [UInt8]
+    /// The fields of the executor, each of which is left out if the request has a field of that name.
+    private let additions: [RequestHeadWriter.Addition]
+    private let form: RequestHeadWriter.Form
+    let framing: RequestHeadWriter.Framing
     let payload: Payload
     /// The length of the body in bytes; nil if it is unknown.
     let length: Int?
@@ -39,9 +42,10 @@ package struct OutgoingRequest: ~Copyable, Sendable {
             if let secret = authorization ?? route.authorization { secrets.append(secret) }
         }
         let length = payload.length
-        head = try RequestHeadWriter.head(
-            of: request, framing: request.framing(ofLength: length),
-            form: route == nil ? .origin : .absolute, adding: additions)
+        try request.validate()
+        self.additions = additions
+        form = route == nil ? .origin : .absolute
+        framing = request.framing(ofLength: length)
         self.length = length
         isLargeFile = payload.isLargeFile
         self.request = request
@@ -58,10 +62,15 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     /// The time for which the body waits for 100 (Continue); nil if it is sent with the head.
     var continueTimeout: Duration? { length == 0 ? nil : request.continueTimeout }
 
-    /// Returns the bytes to send on a carrier, which `sendsFiles` without reading them or not.
-    func upload(sendsFiles: Bool) -> UnsentRequest {
-        if case .none = payload { return UnsentRequest(head) }
-        return UnsentRequest(
-            head, payload, request.trailers, expectsContinue: continueTimeout != nil, sendsFiles: sendsFiles)
+    /// Returns the head as an HTTP/1.1 message.
+    func head() -> [UInt8] {
+        RequestHeadWriter.uncheckedHead(of: request, framing: framing, form: form, adding: additions)
+    }
+
+    /// Returns the body to send on a carrier, which `sendsFiles` without reading them or not.
+    func body(sendsFiles: Bool) -> UnsentBody {
+        if case .none = payload { return UnsentBody() }
+        return UnsentBody(
+            payload, request.trailers, expectsContinue: continueTimeout != nil, sendsFiles: sendsFiles)
     }
 }

@@ -1,12 +1,16 @@
 import Requests
-import RequestsHTTP1
 
-/// A body that arrives in pieces from a source, with the framing of its pieces.
+/// A body that arrives in pieces from a source, whose declared length is checked.
 struct PieceUpload: Sendable {
+    /// The next part of the body.
+    enum Next: Sendable {
+        case piece(Data)
+        /// The end of a body of unknown length, with its trailer fields.
+        case end(trailers: Header)
+    }
+
     private let length: Int?
     private let trailers: PreparedRequest.Trailers?
-    /// The head that is sent when the body has ended.
-    private let head: [UInt8]
     /// The number of bytes that are missing from a body of known length.
     private var missing: Int
     /// The piece that completes a body of known length.
@@ -14,57 +18,43 @@ struct PieceUpload: Sendable {
     /// It is sent only when the source has ended, so that the server never treats the beginning of a longer body as the
     /// whole.
     private var last: Data?
-    private var encoder = ChunkEncoder()
+    /// The part that has been received, and not returned.
+    private var received: Next?
     /// Whether all pieces have been received.
     private(set) var isComplete = false
 
-    /// Creates a body of `length` bytes, or one in chunks if it is nil; `head` is sent at its end.
-    init(length: Int?, trailers: PreparedRequest.Trailers?, after head: [UInt8]) {
+    /// Creates a body of `length` bytes, or of unknown length if it is nil.
+    init(length: Int?, trailers: PreparedRequest.Trailers?) {
         self.length = length
         self.trailers = trailers
-        self.head = head
         missing = length ?? 0
     }
 
-    /// Returns the parts to send for the next `piece`, nil at the end; nil if another piece is needed first.
-    mutating func receive(_ piece: Data?) throws(RequestError) -> (head: [UInt8], body: Data)? {
-        guard let length else { return try chunk(piece) }
-        guard let piece else {
-            guard missing == 0 else {
-                throw Self.mismatch("\(ErrorText.bytes(missing)) shorter than", length)
+    /// Returns the next part; nil if another piece is needed first.
+    mutating func next() -> Next? { received.take() }
+
+    /// Receives the next `piece`; nil at the end.
+    mutating func receive(_ piece: Data?) throws(RequestError) {
+        guard let piece else { return try end() }
+        if let length {
+            guard missing > 0, piece.count <= missing else { throw Self.mismatch("longer than", length) }
+            missing -= piece.count
+            if missing == 0 {
+                last = piece
+                return
             }
-            isComplete = true
-            return (head, last ?? Data())
         }
-        guard missing > 0, piece.count <= missing else { throw Self.mismatch("longer than", length) }
-        missing -= piece.count
-        guard missing == 0 else { return ([], piece) }
-        last = piece
-        return nil
+        received = .piece(piece)
     }
 
-    /// Returns the part to send when the source pauses; empty if there is none.
-    mutating func pause() -> [UInt8] {
-        var end: [UInt8] = []
-        encoder.endChunk(in: &end)
-        return end
-    }
-
-    /// Returns a chunk, or the last chunk and the trailers (RFC 9112 §7.1).
-    private mutating func chunk(_ piece: Data?) throws(RequestError) -> (head: [UInt8], body: Data) {
-        var line: [UInt8] = []
-        if let piece {
-            encoder.begin(piece.count, in: &line)
-            return (line, piece)
-        }
+    private mutating func end() throws(RequestError) {
         isComplete = true
-        let fields = try trailers?.header() ?? .empty
-        do throws(WireError) {
-            try encoder.end(trailers: fields, in: &line)
-        } catch {
-            throw RequestError(.bodyEncodingFailed, detail: error.description, underlying: error)
+        guard let length else {
+            received = .end(trailers: try trailers?.header() ?? .empty)
+            return
         }
-        return (line, Data())
+        guard missing == 0 else { throw Self.mismatch("\(ErrorText.bytes(missing)) shorter than", length) }
+        received = .piece(last.take() ?? Data())
     }
 
     private static func mismatch(_ comparison: String, _ length: Int) -> RequestError {

@@ -87,18 +87,11 @@ extension PlannedExchange {
     /// Returns the exchange on `connection`.
     consuming func exchange(on connection: Connection) -> SocketExchange {
         if earlier != nil { place.pool.recordUse(of: connection) }
-        place.pool.beginExchange(for: outgoing.request, on: connection)
         let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
         return SocketExchange(
             place,
             exchange: Exchange(
                 outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls, after: earlier))
-    }
-}
-
-extension ConnectionPool {
-    fileprivate func beginExchange(for request: PreparedRequest, on connection: Connection) {
-        connection.beginExchange(answersHead: request.hasMethod(.head), wireLimits, configuration.fileSending)
     }
 }
 

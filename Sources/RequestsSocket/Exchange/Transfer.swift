@@ -7,8 +7,6 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     let timeLimits: SocketTimeLimits
     private var reporter: ProgressReporter
     private var budget = WorkBudget()
-    /// The number of bytes of the request, its head included, that the carrier has accepted.
-    private(set) var written = 0
     /// The error that ended sending early; the response may arrive nevertheless.
     private(set) var sendFailure: StreamError?
     /// The head of the final response, once it has been read.
@@ -83,7 +81,7 @@ private struct WorkBudget: Sendable {
 extension Transfer where C: ~Copyable {
     /// The result of an attempt to send.
     enum Sending {
-        /// The carrier accepted this number of bytes.
+        /// The carrier accepted this number of bytes of the body, and possibly bytes that precede them.
         case bytes(Int)
         /// It accepts nothing now.
         case full
@@ -91,11 +89,11 @@ extension Transfer where C: ~Copyable {
         case failed
     }
 
-    /// Sends two consecutive parts, the second of which counts as body, from `offset` on.
-    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) -> Sending {
+    /// Sends the present piece of the body from `offset` on, after the bytes that precede it.
+    mutating func send(_ piece: Data, from offset: Int) -> Sending {
         do throws(StreamError) {
-            guard case .bytes(let count) = try carrier.send(head, body, from: offset) else { return .full }
-            record(count, ofBody: max(0, offset + count - head.count) - max(0, offset - head.count))
+            guard case .bytes(let count) = try carrier.send(piece, from: offset) else { return .full }
+            record(count)
             return .bytes(count)
         } catch {
             return fail(error)
@@ -106,17 +104,16 @@ extension Transfer where C: ~Copyable {
     mutating func send(_ file: borrowing FileReader, from position: Int64, count: Int) -> Sending? {
         do throws(StreamError) {
             guard case .bytes(let count) = try carrier.send(file, from: position, count: count) else { return .full }
-            record(count, ofBody: count)
+            record(count)
             return .bytes(count)
         } catch {
             return error.isNotSupportedByFile ? nil : fail(error)
         }
     }
 
-    private mutating func record(_ count: Int, ofBody bodyCount: Int) {
-        written += count
+    private mutating func record(_ count: Int) {
         nextByteLimit = nil
-        reporter.addSent(bodyCount)
+        reporter.addSent(count)
         budget.add(count)
     }
 

@@ -10,8 +10,6 @@ import RequestsPOSIX
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
-    /// The parser limits from the configuration.
-    let wireLimits: WireLimits
     /// Nil without proxies, as in most executors.
     let proxies: ProxyRoutes?
     let security: Connector.Security
@@ -24,9 +22,8 @@ final class ConnectionPool: Sendable {
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
         self.configuration = configuration
-        wireLimits = configuration.wireLimits
         let proxy = destination == .url ? configuration.proxy : nil
-        proxies = proxy.flatMap { [wireLimits] in ProxyRoutes($0, wireLimits) }
+        proxies = proxy.flatMap { ProxyRoutes($0, configuration.wireLimits) }
         security = Connector.Security(
             origin: TLSSettings(configuration.tls, configuration.tlsContext),
             proxy: TLSSettings(configuration.proxyTLS, configuration.tlsContext))
@@ -257,13 +254,13 @@ extension ConnectionPool {
 extension ConnectionPool: SlotOwner {
     /// Keeps a new connection, or one whose exchange was successful, for less than the time that the server permits.
     func park(_ connection: Connection, at now: Deadline) {
-        let keepAlive = connection.message.keepAlive
+        let keepAlive = connection.response.keepAlive
         guard keepAlive?.max != 0 else { return }
         let timeout = min(idleNanoseconds, keepAlive?.timeout.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0, isCurrent(connection) else { return }
         connection.endExchange()
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
-        let isHTTP11 = connection.message.version.map { $0 >= .http11 } ?? false
+        let isHTTP11 = connection.response.version.map { $0 >= .http11 } ?? false
         putBack(connection, afterReuse: connection.isReused, afterHTTP11: isHTTP11)
     }
 

@@ -209,7 +209,7 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
     func directions(for wanted: Interest) -> Interest { directions }
 
     consuming func connection(
-        in slot: ScriptedSlot, _ stamps: RawResponse.Metrics.Stamps
+        in slot: ScriptedSlot, _ stamps: RawResponse.Metrics.Stamps, over network: ScriptedNetwork
     ) -> ScriptedConnection {
         ScriptedConnection(channel, in: slot, stamps)
     }

@@ -4,9 +4,10 @@ package import RequestsHTTP1
 /// The response of an exchange as an HTTP/1.1 message (RFC 9112), with its received bytes.
 ///
 /// A connection has one value for all its exchanges, because creating and moving it takes longer than resetting it.
-package struct HTTP1Message: ~Copyable, @unchecked Sendable {  // one exchange owns the buffer at a time
+package struct HTTP1Response: ~Copyable, @unchecked Sendable {  // one exchange owns the buffer at a time
     private var inbound = ReceiveBuffer()
     private var reader = ResponseReader(answering: .get)
+    private let limits: WireLimits
     private var framing = BodyFraming.untilClose
     private var isReusable = false
     /// The parameters of the Keep-Alive field.
@@ -16,10 +17,12 @@ package struct HTTP1Message: ~Copyable, @unchecked Sendable {  // one exchange o
     /// The number of body bytes that ``nextEvent()`` has reported and that were not taken.
     private(set) var pending = 0
 
-    package init() {}
+    package init(limits: WireLimits) {
+        self.limits = limits
+    }
 
     /// Begins an exchange; `answersHead` if its request is a HEAD.
-    package mutating func begin(answersHead: Bool, limits: WireLimits) {
+    mutating func begin(answersHead: Bool) {
         reader.begin(answersHead: answersHead, limits: limits)
         framing = .untilClose
         isReusable = false
@@ -36,7 +39,7 @@ package struct HTTP1Message: ~Copyable, @unchecked Sendable {  // one exchange o
 
 // MARK: Receiving
 
-extension HTTP1Message {
+extension HTTP1Response {
     /// Returns the space for the next bytes, never empty.
     mutating func space() -> UnsafeMutableRawBufferPointer {
         if isChunked { inbound.widen() }
@@ -70,7 +73,7 @@ extension HTTP1Message {
 
 // MARK: Reading
 
-extension HTTP1Message {
+extension HTTP1Response {
     /// Returns the next event in the received bytes.
     mutating func nextEvent() throws(RequestError) -> ResponseEvent {
         do throws(WireError) {
@@ -134,7 +137,7 @@ extension HTTP1Message {
 
 // MARK: State
 
-extension HTTP1Message {
+extension HTTP1Response {
     var unread: Int { inbound.unread.count }
     var expectsBody: Bool { reader.remaining > 0 }
     var hasBegunResponse: Bool { reader.hasStarted || !inbound.isEmpty }
