@@ -5,7 +5,7 @@ import RequestsSocket
 import TestSupport
 
 /// A carrier without a socket: it receives what a script says, and accepts as many bytes as the script says.
-struct ScriptedCarrier: HTTP1Carrier, ~Copyable {
+struct ScriptedCarrier: HTTP1Carrier, ~Copyable, @unchecked Sendable {  // one test owns its buffer
     /// What one attempt to receive returns.
     enum Arrival: Sendable {
         case bytes(String)

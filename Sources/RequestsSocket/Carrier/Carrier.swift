@@ -26,7 +26,7 @@ package protocol Carrier: ~Copyable, Sendable {
     mutating func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult
 
     /// Whether bytes that precede the present piece, such as the head, remain to be sent.
-    var hasUnsentLead: Bool { get }
+    var hasUnsentPrefix: Bool { get }
 
     /// Sends `count` bytes of a file, from `position` on, without reading them.
     mutating func send(

@@ -36,10 +36,10 @@ extension HTTP1Carrier where Self: ~Copyable {
 
     /// Sends what precedes the piece, and at most 1 MiB of the piece itself.
     package mutating func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult {
-        let (lead, sentOfLead) = (request.lead, request.sentOfLead)
-        let result = lead.withUnsafeBytes { lead in
+        let (prefix, sentOfPrefix) = (request.prefix, request.sentOfPrefix)
+        let result = prefix.withUnsafeBytes { prefix in
             piece.withUnsafeBytes { piece in
-                let first = UnsafeRawBufferPointer(rebasing: lead[sentOfLead...])
+                let first = UnsafeRawBufferPointer(rebasing: prefix[sentOfPrefix...])
                 let second = UnsafeRawBufferPointer(rebasing: piece[offset..<min(piece.count, offset + (1 << 20))])
                 return Result<TransferResult, StreamError> { () throws(StreamError) in try write(first, second) }
             }
@@ -48,7 +48,7 @@ extension HTTP1Carrier where Self: ~Copyable {
         return .bytes(request.advance(count))
     }
 
-    package var hasUnsentLead: Bool { request.hasUnsentLead }
+    package var hasUnsentPrefix: Bool { request.hasUnsentPrefix }
     package var hasWritten: Bool { request.hasWritten || hasPartialWrite }
 }
 

@@ -4,9 +4,9 @@ import RequestsHTTP1
 /// The request of an exchange as an HTTP/1.1 message (RFC 9112): its head, and the lines around the pieces of its body.
 package struct HTTP1Request: Sendable {
     /// The bytes before the present piece of the body: the head, or lines of chunks.
-    private(set) var lead: [UInt8] = []
-    /// The number of bytes of the lead that were sent.
-    private(set) var sentOfLead = 0
+    private(set) var prefix: [UInt8] = []
+    /// The number of bytes of the prefix that were sent.
+    private(set) var sentOfPrefix = 0
     /// Whether a byte of the request was sent.
     private(set) var hasWritten = false
     /// The encoder of a body in chunks; nil if its length is declared.
@@ -14,13 +14,13 @@ package struct HTTP1Request: Sendable {
 
     package init() {}
 
-    /// Whether bytes of the lead remain to be sent.
-    var hasUnsentLead: Bool { sentOfLead < lead.count }
+    /// Whether bytes of the prefix remain to be sent.
+    var hasUnsentPrefix: Bool { sentOfPrefix < prefix.count }
 
     /// Begins an exchange, with the head of `request`.
     mutating func begin(_ request: borrowing OutgoingRequest) {
-        lead = request.head()
-        sentOfLead = 0
+        prefix = request.head()
+        sentOfPrefix = 0
         hasWritten = false
         encoder = request.framing == .chunked ? ChunkEncoder() : nil
     }
@@ -29,21 +29,21 @@ package struct HTTP1Request: Sendable {
     mutating func beginPiece(of count: Int) {
         if encoder == nil { return }
         dropSent()
-        encoder?.begin(count, in: &lead)
+        encoder?.begin(count, in: &prefix)
     }
 
     /// Completes the present piece, and returns whether that takes more bytes.
     mutating func endPiece() -> Bool {
         dropSent()
-        encoder?.endChunk(in: &lead)
-        return hasUnsentLead
+        encoder?.endChunk(in: &prefix)
+        return hasUnsentPrefix
     }
 
     /// Ends a body of unknown length (RFC 9112 §7.1).
     mutating func end(with trailers: Header) throws(RequestError) {
         dropSent()
         do throws(WireError) {
-            try encoder?.end(trailers: trailers, in: &lead)
+            try encoder?.end(trailers: trailers, in: &prefix)
         } catch {
             throw RequestError(.bodyEncodingFailed, detail: error.description, underlying: error)
         }
@@ -52,13 +52,13 @@ package struct HTTP1Request: Sendable {
     /// Records that `count` bytes were sent, and returns how many of them belong to the piece.
     mutating func advance(_ count: Int) -> Int {
         hasWritten = true
-        let inLead = min(count, lead.count - sentOfLead)
-        sentOfLead += inLead
-        return count - inLead
+        let inPrefix = min(count, prefix.count - sentOfPrefix)
+        sentOfPrefix += inPrefix
+        return count - inPrefix
     }
 
     private mutating func dropSent() {
-        lead.removeFirst(sentOfLead)
-        sentOfLead = 0
+        prefix.removeFirst(sentOfPrefix)
+        sentOfPrefix = 0
     }
 }

@@ -4,7 +4,7 @@ package import RequestsHTTP1
 /// The response of an exchange as an HTTP/1.1 message (RFC 9112), with its received bytes.
 ///
 /// A connection has one value for all its exchanges, because creating and moving it takes longer than resetting it.
-package struct HTTP1Response: ~Copyable, @unchecked Sendable {  // one exchange owns the buffer at a time
+package struct HTTP1Response: ~Copyable {
     private var inbound = ReceiveBuffer()
     private var reader = ResponseReader(answering: .get)
     private let limits: WireLimits

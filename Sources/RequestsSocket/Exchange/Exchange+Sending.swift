@@ -24,7 +24,7 @@ extension Exchange where C: ~Copyable {
             if transfer.isBudgetSpent { return pauseSending() }
             let sending = transfer.send(unsent.piece, from: unsent.offset)
             guard case .bytes(let count) = sending else { return stopSending(sending) }
-            unsent.advance(count, isComplete: !transfer.carrier.hasUnsentLead)
+            unsent.advance(count, isComplete: !transfer.carrier.hasUnsentPrefix)
         }
         if let time = continueTimeout.take() {
             state.upload = .expecting(until: .after(time))
