@@ -27,6 +27,10 @@ struct ConnectionPair: ~Copyable {
 
     /// Lets both sides send and consume all that they plan, without a reset, until nothing moves.
     mutating func finish() {
+        // What the last SETTINGS of a script may have closed is opened again.
+        repeat { transfer() } while client.state.outputCount + server.state.outputCount > 0
+        client.inbox += server.settings(windows: .max, streams: .max, table: .max)
+        server.inbox += client.settings(windows: .max, streams: .max, table: .max)
         var rounds = 0
         var isIdle = false
         while !isIdle, rounds < 10_000 {
@@ -90,7 +94,16 @@ struct ConnectionPair: ~Copyable {
         case 17:
             client.expire(at: now)
             server.expire(at: now)
-        case 18 where Int.random(in: 0..<50, using: &random) == 0: server.state.drain()
+        case 18 where Int.random(in: 0..<20, using: &random) == 0: server.state.drain()
+        case 18:
+            let windows = [0, 1, 1_000, 65_535, .max].randomElement(using: &random) ?? 0
+            let streams = [0, 1, .max].randomElement(using: &random) ?? 0
+            let table = [0, 64, 200, .max].randomElement(using: &random) ?? 0
+            if Bool.random(using: &random) {
+                client.inbox += server.settings(windows: windows, streams: streams, table: table)
+            } else {
+                server.inbox += client.settings(windows: windows, streams: streams, table: table)
+            }
         default: transfer(limit)
         }
     }

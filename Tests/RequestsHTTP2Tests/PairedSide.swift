@@ -64,6 +64,7 @@ struct PairedStream {
 struct PairedSide: ~Copyable {
     let role: HTTP2Role
     let seed: UInt64
+    let limits: HTTP2Limits
     var state: ConnectionState
     /// Bytes that have arrived and were not read.
     var inbox: [UInt8] = []
@@ -74,7 +75,7 @@ struct PairedSide: ~Copyable {
     private(set) var hasReceivedGoAway = false
 
     init(_ role: HTTP2Role, limits: HTTP2Limits, seed: UInt64, at now: Deadline) {
-        (self.role, self.seed) = (role, seed)
+        (self.role, self.seed, self.limits) = (role, seed, limits)
         state = ConnectionState(role, limits: limits, at: now)
     }
 
@@ -103,6 +104,16 @@ struct PairedSide: ~Copyable {
         state.written(bytes.count, into: &events)
         for event in events { receive(event, []) }
         return bytes
+    }
+
+    /// Returns SETTINGS that the user of this side never sends, or nothing in the middle of a frame.
+    ///
+    /// Smaller windows and fewer streams than this side allows cannot make the other side an offender.
+    func settings(windows: Int, streams: Int, table: Int) -> [UInt8] {
+        guard state.outputCount == 0 else { return [] }
+        let values = [(4, min(windows, limits.streamWindow)), (1, min(table, 4_096))]
+        let server = role == .server ? [(3, min(streams, limits.concurrentStreams))] : []
+        return WireFrame.settings((values + server).map { (UInt16($0.0), UInt32($0.1)) })
     }
 
     /// Receives at most `limit` of the bytes that have arrived.
