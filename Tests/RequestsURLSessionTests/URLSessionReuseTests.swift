@@ -47,8 +47,8 @@ struct URLSessionReuseTests {
 
     @Test(
         "an idempotent request is sent again with its whole body if its connection closes", .rows("R-42"),
-        arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead])
-    func sentAgain(fault: TestServer.Fault) async throws {
+        arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead], [HTTPMethod.put, "REPORT"])
+    func sentAgain(fault: TestServer.Fault, method: HTTPMethod) async throws {
         try await withFolder { folder in
             for (body, way) in try Self.bodies(in: folder).flatMap({ body in Way.all.map { (body, $0) } }) {
                 let behavior: @Sendable (Int, Int) -> TestServer.Behavior = { connection, exchange in
@@ -56,7 +56,7 @@ struct URLSessionReuseTests {
                 }
                 try await withTestServer(serving: echo, behaving: behavior) { server in
                     _ = try await way.body(of: server.request())
-                    let echoed = try await way.body(of: server.request(.put, "/again", body: body))
+                    let echoed = try await way.body(of: server.request(method, "/again", body: body))
                     let bodies = server.exchanges.filter { $0.target == "/again" }.map(\.body)
                     #expect(bodies.count == (Support.isOnLinux ? 2 : bodies.count), "\(body)")
                     #expect(Set(bodies).count == 1 && bodies.last == echoed, "\(body)")

@@ -39,7 +39,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
     /// Whether several identical requests have the same intended effect as one (RFC 9110 §9.2.2).
     ///
-    /// The value is that of the IANA HTTP Method Registry. It is true for GET, HEAD, OPTIONS, TRACE, PUT, DELETE and
+    /// The value follows the IANA HTTP Method Registry. It is true for GET, HEAD, OPTIONS, TRACE, PUT, DELETE and
     /// QUERY (RFC 10008), and for nearly all methods of WebDAV and its extensions, such as PROPFIND, REPORT and SEARCH.
     /// It is false for POST, PATCH, CONNECT and LOCK, and for methods that are not registered.
     public var isIdempotent: Bool { registeredProperty != .none }
