@@ -35,6 +35,33 @@ struct StreamTableTests {
         #expect(peer.state.streamCount == 0 && peer.error == nil)
     }
 
+    @Test("a stream can be cancelled after each byte of its response, and its neighbour is untouched", .rows("H-24"))
+    func cancelledAtEveryByte() {
+        let end = WireFrame.headers(Block.of([("x", "y")]), on: 1, ends: true)
+        let response =
+            WireFrame.headers(Block.status("103"), on: 1) + WireFrame.headers(Block.status("200"), on: 3)
+            + WireFrame.headers(Block.status("200"), on: 1) + WireFrame.paddedData([1, 2, 3], padding: 2, on: 1)
+            + WireFrame.data([4], on: 3) + end + WireFrame.data([5], on: 3, ends: true)
+        let neighbour = WireFrame.data([5], on: 3, ends: true).count
+        for isUploading in [false, true] {
+            for cut in 0...response.count {
+                var peer = HTTP2Peer()
+                peer.open(endsStream: !isUploading)
+                peer.open()
+                _ = peer.sent()
+                peer.receive(Array(response[..<cut]))
+                peer.state.reset(peer.slot(1), .cancel, at: peer.now)
+                peer.receive(Array(response[cut...]))
+                // A stream that both sides have ended is not reset.
+                let hasEnded = !isUploading && cut >= response.count - neighbour
+                #expect(peer.sent() == (hasEnded ? [] : [.resetStream(1, .cancel)]), "\(cut)")
+                let log = peer.takeLog().filter { $0.hasPrefix("3") }
+                #expect(log.first == "3 head 200" && log.last == "3 ended", "\(cut)")
+                #expect(peer.error == nil && peer.state.streamCount == 0, "\(cut)")
+            }
+        }
+    }
+
     @Test("the slot of a stream that has ended names no other one", .rows("H-24"))
     func staleSlots() {
         var peer = HTTP2Peer()
