@@ -4,12 +4,11 @@ import RequestsTLS
 import Synchronization
 
 /// A port of 127.0.0.1 that sends messages of TLS without end to every client; see ``withTLSFloodPort(_:_:)``.
-public struct TLSFloodPort: Sendable {
+package struct TLSFloodPort: Sendable {
     /// The messages, and the state of the connection in which they begin.
     ///
     /// TLS libraries skip them without returning to the program, so one call may never return.
-    @nonexhaustive
-    public enum Flood: Hashable, Sendable, CaseIterable {
+    package enum Flood: Hashable, Sendable, CaseIterable {
         /// HelloRequest messages after the first bytes of the client (RFC 5246 §7.4.1.1). A client must end the
         /// handshake with an error.
         case handshake
@@ -22,7 +21,7 @@ public struct TLSFloodPort: Sendable {
     }
 
     /// The number of the port.
-    public let number: Int
+    package let number: Int
 
     private let sent: SentBytes
 
@@ -32,7 +31,7 @@ public struct TLSFloodPort: Sendable {
     }
 
     /// The number of bytes that have been written to the sockets of all clients, handshakes included.
-    public var sentBytes: Int { sent.count.load(ordering: .acquiring) }
+    package var sentBytes: Int { sent.count.load(ordering: .acquiring) }
 }
 
 /// Runs `body` with a port of 127.0.0.1 that floods every client of TLS.
@@ -55,7 +54,7 @@ public struct TLSFloodPort: Sendable {
 /// - Throws: The error of `body`; an error of TLS if libssl is not available; the system's error if there is no free
 ///   port or thread.
 @discardableResult
-public func withTLSFloodPort<Value>(
+package func withTLSFloodPort<Value>(
     _ flood: TLSFloodPort.Flood, _ body: (_ port: TLSFloodPort) async throws -> Value
 ) async throws -> Value {
     let listener = try FloodListener(flood)

@@ -21,7 +21,7 @@ extension TestServer {
         /// The response to a request with a body that is sent before the body is read; nil for none.
         ///
         /// The executor that is served is not called for such a request.
-        public var earlyResponse: EarlyResponse?
+        package var earlyResponse: EarlyResponse?
 
         /// A function that returns the value of the Date field; if it returns nil, the field is not sent, as by a
         /// server without a clock (RFC 9110 §6.6.1).
@@ -52,24 +52,23 @@ extension TestServer {
         /// A response that is sent when the head of a request with a body has arrived.
         ///
         /// Its body is the text `early`; a redirect has the Location `/`.
-        public struct EarlyResponse: Hashable, Sendable {
+        package struct EarlyResponse: Hashable, Sendable {
             /// The status of the response.
-            public var status: HTTPStatus
+            package var status: HTTPStatus
             /// Whether the response contains `Connection: close`; the connection then ends after the request.
-            public var announcesClose: Bool
+            package var announcesClose: Bool
             /// The way in which the server continues.
-            public var next: Continuation
+            package var next: Continuation
 
             /// Creates a response from its parts.
-            public init(_ status: HTTPStatus, announcesClose: Bool = false, next: Continuation = .reads) {
+            package init(_ status: HTTPStatus, announcesClose: Bool = false, next: Continuation = .reads) {
                 self.status = status
                 self.announcesClose = announcesClose
                 self.next = next
             }
 
             /// The way in which the server continues after an early response.
-            @nonexhaustive
-            public enum Continuation: Hashable, Sendable, CaseIterable {
+            package enum Continuation: Hashable, Sendable, CaseIterable {
                 /// It reads the body to its end.
                 case reads
                 /// It reads nothing until the client closes the connection or the server stops.

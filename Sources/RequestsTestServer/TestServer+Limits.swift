@@ -14,7 +14,7 @@ extension TestServer {
         public var methods: Set<HTTPMethod>?
         /// The maximum total length of all bodies in progress in bytes, 128 MiB by default; a request beyond it is
         /// refused with the status 503.
-        public var totalBodyBytes = 128 << 20
+        package var totalBodyBytes = 128 << 20
         /// The maximum number of connections at one time, at least 1; the default is 4,096.
         ///
         /// Those with a request in progress can have a thread of their own. Further connections wait in the system's
@@ -23,10 +23,10 @@ extension TestServer {
         /// The number of bytes that are read and discarded after a refused request; the default is 1 MiB.
         ///
         /// A client that sends without reading then still receives the response.
-        public var drainedBytes = 1 << 20
+        package var drainedBytes = 1 << 20
         /// The time for which a connection stays open after a refused request if the client does not close it; the
         /// default is 2 s.
-        public var drainTime = Duration.seconds(2)
+        package var drainTime = Duration.seconds(2)
         /// The maximum time from the first byte of a head, or from the beginning of a TLS handshake, to its end; nil,
         /// the default, for no limit.
         ///

@@ -32,7 +32,7 @@ extension TestServer {
         public var applicationProtocols = ["http/1.1"]
 
         /// Whether sessions can be resumed.
-        public var resumesSessions = true
+        package var resumesSessions = true
 
         /// The certificate and key of the server; nil makes them for ``names``.
         public var identity: TLSConfiguration.Identity?

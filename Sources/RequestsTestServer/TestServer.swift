@@ -73,9 +73,9 @@ public struct TestServer: Sendable {
         /// The number of connections that are open now.
         public internal(set) var openConnections = 0
         /// The number of writes that waited a quarter of a second for the client to read, which shows back-pressure.
-        public internal(set) var stalledWrites = 0
+        package internal(set) var stalledWrites = 0
         /// The number of bytes received on all connections.
-        public internal(set) var receivedBytes = 0
+        package internal(set) var receivedBytes = 0
     }
 }
 
@@ -111,8 +111,8 @@ extension TestServer {
     /// - Parameters:
     ///   - limit: The longest time to wait; with 0 or less, the condition is checked now.
     ///   - condition: The condition.
-    /// - Throws: ``WaitExpired`` if the limit passes first; `CancellationError` if the task is cancelled or the server
-    ///   stops first.
+    /// - Throws: An error that describes the received requests if the limit passes first; `CancellationError` if the
+    ///   task is cancelled or the server stops first.
     public func waitUntil(
         within limit: Duration = .seconds(60), _ condition: @escaping @Sendable (Record) -> Bool
     ) async throws {
@@ -120,14 +120,14 @@ extension TestServer {
     }
 
     /// The error of a wait whose condition was not satisfied in time.
-    public struct WaitExpired: Error, Sendable, CustomStringConvertible {
+    package struct WaitExpired: Error, Sendable, CustomStringConvertible {
         /// The limit that has passed.
-        public let limit: Duration
+        package let limit: Duration
         /// The record at that time.
-        public let record: Record
+        package let record: Record
 
         /// The limit, and the numbers of requests and open connections.
-        public var description: String {
+        package var description: String {
             "the condition was not satisfied within \(limit); requests received: \(record.requestCount), "
                 + "open connections: \(record.openConnections)"
         }

@@ -77,7 +77,7 @@ struct RoutingTests {
     func fallThrough() async throws {
         let routes = TestServer.Routes()
         routes.on(.post, "/a") { _ in .text("post") }
-        let first = routes.on(nil, "/a") { request in request.queryItem("x") == "1 2" ? .text("first") : nil }
+        routes.on(nil, "/a") { request in request.queryItem("x") == "1 2" ? .text("first") : nil }
         routes.on(.get, "/a") { _ in .text("second") }
         routes.on(nil, "/broken") { _ in throw CancellationError() }
         try await withTestServer(serving: routes) { server in
@@ -86,10 +86,7 @@ struct RoutingTests {
             let missing = try await response(to: get("/b"), from: server)
             #expect(missing == ("404", "no route handles GET /b\n"))
             #expect(try await response(to: get("/broken"), from: server).status == "500")
-            routes.remove(first)
-            routes.remove(first)
             routes.onUnhandled { .status(410, "\($0.method) \($0.target.path)") }
-            #expect(try await response(to: get("/a?x=1%202"), from: server) == ("200", "second"))
             #expect(try await response(to: get("/b"), from: server) == ("410", "GET /b"))
         }
     }

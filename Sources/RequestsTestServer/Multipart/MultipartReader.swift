@@ -2,23 +2,22 @@ extension TestServer {
     /// A reader of multipart bodies that arrive in pieces of any size (RFC 2046 §5.1).
     ///
     /// It keeps at most one header and one delimiter in memory, and reads each byte a bounded number of times.
-    public struct MultipartReader: Sendable {
+    package struct MultipartReader: Sendable {
         /// The limits of a multipart body; negative limits count as 0.
-        public struct Limits: Hashable, Sendable {
+        package struct Limits: Hashable, Sendable {
             /// The maximum number of parts; the default is 1,000.
-            public var parts = 1_000
+            package var parts = 1_000
             /// The maximum length of a part's header in bytes; the default is 16 KiB.
-            public var headerBytes = 16 << 10
+            package var headerBytes = 16 << 10
             /// The maximum length of a part's content in bytes; the default is 64 MiB.
-            public var partBytes = 64 << 20
+            package var partBytes = 64 << 20
 
             /// Creates limits with the default values.
-            public init() {}
+            package init() {}
         }
 
         /// An event while a body is read.
-        @nonexhaustive
-        public enum Event: Hashable, Sendable {
+        package enum Event: Hashable, Sendable {
             /// A part begins, with these fields.
             case part(Header)
             /// At least one byte of the current part's content.
@@ -47,7 +46,7 @@ extension TestServer {
         /// Creates a reader for a body with this value of Content-Type.
         ///
         /// - Throws: ``MultipartError`` if the type is not multipart or has no valid boundary.
-        public init(contentType: String, limits: Limits = Limits()) throws(MultipartError) {
+        package init(contentType: String, limits: Limits = Limits()) throws(MultipartError) {
             guard let type = MediaType(contentType), type.type == .multipart else { throw .notMultipart }
             guard let boundary = type.parameter("boundary") else { throw .missingBoundary }
             guard Self.isBoundary(Array(boundary.utf8)) else { throw .invalidBoundary }
@@ -69,7 +68,7 @@ extension TestServer {
         /// Reads more of the body, and returns what it contains, in order.
         ///
         /// - Throws: ``MultipartError``; every later call throws the same error.
-        public mutating func read(_ data: some Sequence<UInt8>) throws(MultipartError) -> [Event] {
+        package mutating func read(_ data: some Sequence<UInt8>) throws(MultipartError) -> [Event] {
             if let failure { throw failure }
             do throws(MultipartError) {
                 return try events(appending: data)
@@ -94,7 +93,7 @@ extension TestServer {
         /// Ends the body.
         ///
         /// - Throws: ``MultipartError`` if the last delimiter is missing.
-        public mutating func finish() throws(MultipartError) {
+        package mutating func finish() throws(MultipartError) {
             if let failure { throw failure }
             switch phase {
             case .epilogue: return

@@ -18,8 +18,8 @@ extension TestServer {
     ///   - skipped: The number of matching requests to skip; 0 waits for the first.
     ///   - limit: The longest time to wait.
     /// - Returns: The request, with the status of its response.
-    /// - Throws: ``WaitExpired`` if the limit passes first; `CancellationError` if the task is cancelled or the server
-    ///   stops first.
+    /// - Throws: An error that describes the received requests if the limit passes first; `CancellationError` if the
+    ///   task is cancelled or the server stops first.
     @discardableResult
     public func expectRequest(
         _ method: HTTPMethod? = nil, to path: String, skipping skipped: Int = 0, within limit: Duration = .seconds(60)

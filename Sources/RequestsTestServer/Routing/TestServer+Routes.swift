@@ -21,7 +21,6 @@ extension TestServer {
         public typealias Handler = @Sendable (RoutedRequest) async throws -> Response?
 
         private struct Route: Sendable {
-            let number: Int
             let method: HTTPMethod?
             let pattern: RoutePattern
             let handler: Handler
@@ -29,7 +28,6 @@ extension TestServer {
 
         private struct State {
             var routes: [Route] = []
-            var lastNumber = 0
             var unhandled: (@Sendable (RoutedRequest) async throws -> Response)?
         }
 
@@ -51,26 +49,14 @@ extension TestServer {
         ///   - method: The method of the requests; nil for any method.
         ///   - path: The pattern of the path; the query is not compared.
         ///   - handler: The function that responds.
-        /// - Returns: The route, to remove it.
-        @discardableResult
-        public func on(_ method: HTTPMethod?, _ path: String, _ handler: @escaping Handler) -> RouteToken {
-            shared.state.withLock { state in
-                state.lastNumber += 1
-                let pattern = RoutePattern(path)
-                state.routes.append(
-                    Route(number: state.lastNumber, method: method, pattern: pattern, handler: handler))
-                return RouteToken(number: state.lastNumber)
-            }
+        public func on(_ method: HTTPMethod?, _ path: String, _ handler: @escaping Handler) {
+            let route = Route(method: method, pattern: RoutePattern(path), handler: handler)
+            shared.state.withLock { $0.routes.append(route) }
         }
 
         /// Sets the function that responds to requests that no route handles.
         public func onUnhandled(_ handler: @escaping @Sendable (RoutedRequest) async throws -> Response) {
             shared.state.withLock { $0.unhandled = handler }
-        }
-
-        /// Removes a route; has no effect if it has been removed.
-        public func remove(_ route: RouteToken) {
-            shared.state.withLock { $0.routes.removeAll { $0.number == route.number } }
         }
 
         /// Returns the response of the first route that handles `request`.
@@ -102,11 +88,6 @@ extension TestServer {
             if let unhandled { return try await unhandled(routed) }
             return .status(404, "no route handles \(request.method) \(request.target.path)\n")
         }
-    }
-
-    /// A route of ``Routes``.
-    public struct RouteToken: Hashable, Sendable {
-        fileprivate let number: Int
     }
 
     /// A request that a route handles.
@@ -143,10 +124,15 @@ extension TestServer {
 
         /// Returns the parts of a multipart body (RFC 2046 §5.1).
         ///
-        /// - Parameter limits: The limits of the parts.
+        /// A body has at most 1,000 parts, each with a header of at most 16 KiB and at most 64 MiB of content.
+        ///
         /// - Returns: The parts, in order.
-        /// - Throws: ``MultipartError`` if the request has no multipart body, or a malformed one.
-        public func multipartParts(limits: MultipartReader.Limits = .init()) throws(MultipartError) -> [MultipartPart] {
+        /// - Throws: ``MultipartError`` if the request has no multipart body, a malformed one, or one over the limits.
+        public func multipartParts() throws(MultipartError) -> [MultipartPart] {
+            try multipartParts(limits: .init())
+        }
+
+        package func multipartParts(limits: MultipartReader.Limits) throws(MultipartError) -> [MultipartPart] {
             var reader = try MultipartReader(contentType: header[.contentType] ?? "", limits: limits)
             var parts: [MultipartPart] = []
             for event in try reader.read(body) {
