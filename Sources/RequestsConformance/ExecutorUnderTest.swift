@@ -41,14 +41,14 @@ public struct ExecutorUnderTest: Sendable {
     }
 
     /// Returns this executor with all calls of the scenarios made in the style `callStyle`.
-    public func using(_ callStyle: CallStyle) -> ExecutorUnderTest {
+    package func using(_ callStyle: CallStyle) -> ExecutorUnderTest {
         var copy = self
         copy.callStyle = callStyle
         return copy
     }
 
     /// The way in which calls are made.
-    public enum CallStyle: String, CaseIterable, Sendable {
+    package enum CallStyle: String, CaseIterable, Sendable {
         /// An awaited call.
         case async
         /// A call with a completion handler on a queue, and a task to cancel it.

@@ -15,10 +15,10 @@ public struct Scenario: Sendable, CustomStringConvertible {
     public let name: String
 
     /// The identifiers of the requirements that the scenario proves, such as `R-20`.
-    public let rows: [String]
+    package let rows: [String]
 
     /// The subject of the scenario.
-    public let group: Group
+    package let group: Group
 
     /// The requirements for running the scenario.
     let needs: Need
@@ -26,8 +26,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     let body: @Sendable (ScenarioContext) async throws -> Void
 
     /// The subjects of the scenarios.
-    @nonexhaustive
-    public enum Group: String, CaseIterable, Sendable {
+    package enum Group: String, CaseIterable, Sendable {
         /// Bodies of requests and responses, of every kind and length.
         case bodies
         /// The framing of messages, and the fields and statuses of heads.
@@ -83,7 +82,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     public var description: String { rows.isEmpty ? name : "\(name) (\(rows.joined(separator: ", ")))" }
 
     /// All scenarios.
-    public static let all: [Scenario] =
+    package static let all: [Scenario] =
         bodies + framing + expectations + earlyResponses + keepAlive + timeouts + cancellation + faults + floods
         + redirects + redirectBodies + sentRequests + badInput + streaming + isolation + descriptions
 
