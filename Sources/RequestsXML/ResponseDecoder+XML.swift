@@ -9,7 +9,7 @@ extension ResponseDecoder where Response == XMLValue {
     /// ``XMLValue/SyntaxError``. An empty body fails with ``/Requests/RequestError/Reason/unexpectedNoContent``.
     ///
     /// - Parameters:
-    ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``.
+    ///   - depth: The maximum depth of elements, at most 512.
     ///   - limit: The maximum size of the body in bytes.
     /// - Returns: The decoder.
     public static func xml(depth: Int = 100, limit: Int = ResponseBody.Delivery.defaultLimit) -> ResponseDecoder {
@@ -35,7 +35,7 @@ extension ResponseDecoder {
     /// deep. The parser loads nothing.
     ///
     /// - Parameters:
-    ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``. Foundation's parser on Linux has
+    ///   - depth: The maximum depth of elements, at most 512. Foundation's parser on Linux has
     ///     its own limit of 256.
     ///   - limit: The maximum size of the body in bytes.
     ///   - parse: A function that runs the parser and returns the value. An error that it throws becomes
@@ -61,7 +61,7 @@ extension ResponseDecoder where Response == XMLDocument {
     ///
     /// - Parameters:
     ///   - options: Foundation's options. Nothing is loaded, whatever they are.
-    ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``.
+    ///   - depth: The maximum depth of elements, at most 512.
     ///   - limit: The maximum size of the body in bytes.
     /// - Returns: The decoder.
     public static func xmlDocument(
@@ -87,8 +87,7 @@ private let xmlTypes: [MediaType] = [
 private func checked(_ head: ResponseHead, _ data: Data, depth: Int) throws -> CheckedXML {
     guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
     do throws(XMLValue.SyntaxError) {
-        let charset = head.contentType?.parameters.first { ASCIIFolding.areEqual($0.name, "charset") }
-        return try XMLReader.read(XMLText(data, charset: charset?.value), depth: depth)
+        return try XMLReader.read(XMLText(data, charset: head.contentType?.parameters["charset"]), depth: depth)
     } catch {
         throw RequestError(.decodingFailed, detail: "\(error)", underlying: error)
     }

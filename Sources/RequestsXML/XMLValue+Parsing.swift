@@ -3,7 +3,7 @@ extension XMLValue {
     ///
     /// - Parameters:
     ///   - data: The document. Its byte order mark or its declaration names the charset, else it is UTF-8.
-    ///   - depth: The maximum depth of elements, at most ``maximumDepth``.
+    ///   - depth: The maximum depth of elements, at most 512.
     /// - Throws: ``SyntaxError`` for a document that is not well-formed or nested deeper.
     public init(parsing data: Data, depth: Int = 100) throws(SyntaxError) {
         self = try XMLReader.read(XMLText(data, charset: nil), depth: depth).root
@@ -17,6 +17,6 @@ extension RequestError {
     /// `error.bodyXML?["Message"]?.text`
     public var bodyXML: XMLValue? {
         guard let body, let type = response?.contentType, type.isXML else { return nil }
-        return try? XMLReader.read(XMLText(body, charset: type.parameter("charset")), depth: 100).root
+        return try? XMLReader.read(XMLText(body, charset: type.parameters["charset"]), depth: 100).root
     }
 }

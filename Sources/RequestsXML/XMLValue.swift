@@ -8,7 +8,7 @@ public struct XMLValue: Sendable {
     ///
     /// Releasing a value recurses from each element into those in it, which takes stack; nothing else recurses
     /// (decision 0025).
-    public static let maximumDepth = 512
+    package static let maximumDepth = 512
 
     /// A part of an element's content.
     public enum Node: Hashable, Sendable {

@@ -115,7 +115,7 @@ struct CurlCommandTests {
                 let failure = try run(command, with: shell)
                 #expect(failure == nil, "\(shell): \(command)")
                 let received = try #require(mock.recordedRequests.last)
-                let boundary = try #require(received.header.contentType?.parameter("boundary"))
+                let boundary = try #require(received.header.contentType?.parameters["boundary"])
                 guard case .bytes(let bytes) = received.body else {
                     Issue.record("no body: \(command)")
                     continue

@@ -45,7 +45,7 @@ struct LiteralTests {
     @Test("a string literal makes a media type", .rows("RQ-21"))
     func mediaType() throws {
         let type: MediaType = "text/csv; charset=utf-8; header=present"
-        #expect(type.rawValue == "text/csv; charset=utf-8; header=present" && type.parameter("header") == "present")
+        #expect(type.rawValue == "text/csv; charset=utf-8; header=present" && type.parameters["header"] == "present")
         let request = api.post(.raw(data: Data(), contentType: "application/vnd.api+json"), to: "/x")
         #expect(try request.prepared().header[.contentType] == "application/vnd.api+json")
     }

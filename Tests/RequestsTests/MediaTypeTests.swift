@@ -37,8 +37,8 @@ struct MediaTypeTests {
         #expect(MediaType.json.hashValue == MediaType.jsonUTF8.hashValue)
         #expect(MediaType.init("TEXT/plain") == .plainText)
         #expect(MediaType.json != .xml)
-        #expect(MediaType.plainText.parameter("CHARSET") == "utf-8")
-        #expect(MediaType.json.parameter("charset") == nil)
+        #expect(MediaType.plainText.parameters["CHARSET"] == "utf-8")
+        #expect(MediaType.json.parameters["charset"] == nil)
     }
 
     @Test(
@@ -92,7 +92,7 @@ struct MediaTypeTests {
             let expected = try #require(MediaType(serialized))
             let type = try #require(MediaType(item.input), "\(item.input)")
             #expect(type == expected, "\(item.input)")
-            #expect(type.parameter("charset") == expected.parameter("charset"), "\(item.input)")
+            #expect(type.parameters["charset"] == expected.parameters["charset"], "\(item.input)")
         }
         for item in cases.cases where item.serialized == nil {
             #expect(MediaType(item.input) == nil, "\(item.input)")

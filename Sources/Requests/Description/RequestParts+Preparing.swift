@@ -76,8 +76,8 @@ extension RequestParts {
         }
         if let type = header[.contentType], let bodyType = prepared.header[.contentType], type != bodyType {
             // Without its boundary, a form cannot be read.
-            let boundary = MediaType(bodyType)?.parameter("boundary")
-            guard boundary == nil || boundary == MediaType(type)?.parameter("boundary") else {
+            let boundary = MediaType(bodyType)?.parameters["boundary"]
+            guard boundary == nil || boundary == MediaType(type)?.parameters["boundary"] else {
                 throw RequestError(
                     .invalidRequest(.boundaryNotInContentType),
                     detail: ErrorText.quoted(type, limit: ErrorText.peerTextLimit))

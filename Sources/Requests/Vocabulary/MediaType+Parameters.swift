@@ -1,57 +1,4 @@
 extension MediaType {
-    /// The parameters of a media type, in order.
-    public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
-        /// A parameter of a media type.
-        public struct Element: Sendable {
-            /// The name, compared without regard to ASCII case.
-            public let name: String
-            /// The value, without quotation marks and escapes.
-            public let value: String
-
-            /// Creates a parameter; its value is quoted when written if it is not a token.
-            public init(name: String, value: String) {
-                self.name = name
-                self.value = value
-            }
-        }
-
-        private let elements: [Element]
-
-        /// Creates parameters in the order of `elements`.
-        public init(_ elements: [Element]) {
-            self.elements = elements
-        }
-
-        /// Creates parameters in the order of the literal.
-        public init(dictionaryLiteral elements: (String, String)...) {
-            self.elements = elements.map { Element(name: $0.0, value: $0.1) }
-        }
-
-        /// The position of the first parameter.
-        public var startIndex: Int { elements.startIndex }
-
-        /// The position after the last parameter.
-        public var endIndex: Int { elements.endIndex }
-
-        /// The parameter at `position`, which must be a valid index.
-        public subscript(position: Int) -> Element { elements[position] }
-    }
-}
-
-extension MediaType.Parameters.Element: Hashable {
-    /// Returns whether the names are equal, ignoring ASCII case, and the values octet by octet.
-    public static func == (left: Self, right: Self) -> Bool {
-        ASCIIFolding.areEqual(left.name, right.name) && left.value.hasSameBytes(as: right.value)
-    }
-
-    /// Hashes the folded name and the octets of the value, so that equal parameters hash alike.
-    public func hash(into hasher: inout Hasher) {
-        ASCIIFolding.hash(name, into: &hasher)
-        value.hashBytes(into: &hasher)
-    }
-}
-
-extension MediaType {
     /// The media range of all types, `*/*`.
     public static var any: MediaType { MediaType(type: .any, subtype: .any) }
     /// The media type `application/octet-stream`.
@@ -84,5 +31,5 @@ extension MediaType {
         MediaType(type: .multipart, subtype: .formData, parameters: ["boundary": boundary])
     }
 
-    private static let utf8: Parameters = ["charset": "utf-8"]
+    private static let utf8: FieldParameters = ["charset": "utf-8"]
 }

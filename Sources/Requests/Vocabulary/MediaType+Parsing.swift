@@ -12,7 +12,7 @@ extension MediaType {
         }
         reader.skipWhitespace()
         guard reader.isAtEnd || reader.isAt(UInt8(ascii: ";")) else { return nil }
-        self.init(type: TopLevelType(type), subtype: Subtype(subtype), parameters: Parameters(reader.parameters()))
+        self.init(type: TopLevelType(type), subtype: Subtype(subtype), parameters: reader.parameters())
     }
 
     /// Returns whether `fieldValue` is this type and subtype, optionally followed by parameters.
@@ -59,24 +59,24 @@ extension MediaType {
         }
 
         /// Reads the parameters up to the end, each after a semicolon.
-        mutating func parameters() -> [Parameters.Element] {
-            var elements: [Parameters.Element] = []
+        mutating func parameters() -> FieldParameters {
+            var parameters = FieldParameters()
             var names = DistinctNames()
             while skip(UInt8(ascii: ";")) {
                 skipWhitespace()
-                if let element = parameter(), names.insert(element.name) { elements.append(element) }
+                if let (name, value) = parameter(), names.insert(name) { parameters.add(name: name, value: value) }
                 // Skips the remainder of a malformed parameter.
                 _ = upToSemicolon()
             }
-            return elements
+            return parameters
         }
 
         /// Reads one parameter, or returns nil if it is malformed.
-        private mutating func parameter() -> Parameters.Element? {
+        private mutating func parameter() -> (name: String, value: String)? {
             guard let name = token(), skip(UInt8(ascii: "=")) else { return nil }
             let value = isAt(UInt8(ascii: "\"")) ? quotedString() : upToSemicolon()
             guard let value, !value.contains(where: Token.isForbiddenInValue) else { return nil }
-            return Parameters.Element(name: name, value: String(decoding: value, as: UTF8.self))
+            return (name, String(decoding: value, as: UTF8.self))
         }
 
         /// Reads an unquoted value: the bytes before the next semicolon, without white space at their end.

@@ -9,11 +9,11 @@ public struct MediaType: Sendable {
     /// The part after the slash, such as `html`.
     public var subtype: Subtype
 
-    /// The parameters, in order.
-    public var parameters: Parameters
+    /// The parameters, in order; `parameters["charset"]` is the value of one.
+    public var parameters: FieldParameters
 
     /// Creates a media type from its parts.
-    public init(type: TopLevelType, subtype: Subtype, parameters: Parameters = [:]) {
+    public init(type: TopLevelType, subtype: Subtype, parameters: FieldParameters = [:]) {
         self.type = type
         self.subtype = subtype
         self.parameters = parameters
@@ -29,11 +29,6 @@ public struct MediaType: Sendable {
         return parameters.reduce(into: text) { text, parameter in
             text += "; \(parameter.name)=\(FieldValueWriter.tokenOrQuoted(parameter.value))"
         }
-    }
-
-    /// Returns the value of the first parameter named `name`, ignoring ASCII case, or nil if there is none.
-    public func parameter(_ name: String) -> String? {
-        parameters.first { ASCIIFolding.areEqual($0.name, name) }?.value
     }
 
     /// Returns whether this type or range includes `other`, ignoring parameters: `*/*`, `type/*` or the same type.

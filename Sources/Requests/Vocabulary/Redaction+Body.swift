@@ -20,7 +20,7 @@ extension Redaction {
     func secretValues(in body: [UInt8], _ mediaType: String?) -> [SecretValue] {
         let type = mediaType.flatMap(MediaType.init)
         var values: [SecretValue] = []
-        if type?.type == .multipart, let boundary = type?.parameter("boundary") {
+        if type?.type == .multipart, let boundary = type?.parameters["boundary"] {
             values = parts(of: body, boundary: boundary)
         } else if type?.subtype == .urlEncodedForm {
             values = items(of: body)

@@ -50,7 +50,7 @@ enum BodyContent: Hashable, Sendable {
     private static func structured(_ data: Data, _ type: MediaType, readsParts: Bool) -> BodyContent? {
         if type.type == .multipart {
             // Parts of a part are compared by their bytes, so that the depth is limited.
-            guard readsParts, let boundary = type.parameter("boundary") else { return nil }
+            guard readsParts, let boundary = type.parameters["boundary"] else { return nil }
             return parts(of: [UInt8](data), boundary).map { .parts(type, $0) }
         }
         if type.subtype == .urlEncodedForm { return form(data) }

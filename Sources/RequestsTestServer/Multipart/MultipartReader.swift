@@ -48,7 +48,7 @@ extension TestServer {
         /// - Throws: ``MultipartError`` if the type is not multipart or has no valid boundary.
         package init(contentType: String, limits: Limits = Limits()) throws(MultipartError) {
             guard let type = MediaType(contentType), type.type == .multipart else { throw .notMultipart }
-            guard let boundary = type.parameter("boundary") else { throw .missingBoundary }
+            guard let boundary = type.parameters["boundary"] else { throw .missingBoundary }
             guard Self.isBoundary(Array(boundary.utf8)) else { throw .invalidBoundary }
             delimiter = Array("\r\n--\(boundary)".utf8)
             self.limits = limits

@@ -76,7 +76,7 @@ struct CurlMessage {
 
     private var boundary: String? {
         let type = fields.first { $0[0].lowercased() == "content-type" }?[1] ?? ""
-        return type.lowercased().hasPrefix("multipart/") ? MediaType(type)?.parameter("boundary") : nil
+        return type.lowercased().hasPrefix("multipart/") ? MediaType(type)?.parameters["boundary"] : nil
     }
 
     private static func form(_ text: String, _ boundary: String) -> String {

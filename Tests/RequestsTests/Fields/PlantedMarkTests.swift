@@ -119,7 +119,7 @@ struct PlantedMarkTests {
             let challenge = AuthenticationChallenge(scheme: "Basic", parameters: ["realm": text])
             #expect(isText(AuthenticationChallenge.challenges(in: challenge.fieldValue).first?.realm), "\(text)")
             let type = MediaType(type: "a", subtype: "b", parameters: ["c": text])
-            #expect(isText(MediaType(type.rawValue)?.parameter("c")), "\(text)")
+            #expect(isText(MediaType(type.rawValue)?.parameters["c"]), "\(text)")
             var control = CacheControl.noStore
             control.directives["x"] = text
             #expect(isText(CacheControl(fieldValue: control.fieldValue).directives["x"]), "\(text)")

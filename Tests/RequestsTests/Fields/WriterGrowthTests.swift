@@ -36,8 +36,8 @@ struct WriterGrowthTests {
     }
 
     private static func type(_ count: Int) -> MediaType {
-        MediaType(
-            type: "a", subtype: "b", parameters: .init(names(count).map { .init(name: $0, value: "b c") }))
+        let parameters = names(count).reduce(into: FieldParameters()) { $0.add(name: $1, value: "b c") }
+        return MediaType(type: "a", subtype: "b", parameters: parameters)
     }
 
     private static func header(_ count: Int) -> Header {

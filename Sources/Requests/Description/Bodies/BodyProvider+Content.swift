@@ -10,9 +10,7 @@ extension BodyProvider {
         BodyProvider(kind: .other) { header, _ in
             let data = try charset.encode(text)
             var type = type
-            let others = type.parameters.filter { !ASCIIFolding.areEqual($0.name, "charset") }
-            type.parameters = MediaType.Parameters(
-                others + [MediaType.Parameters.Element(name: "charset", value: charset.name)])
+            type.parameters["charset"] = charset.name
             header.set(.contentType(type))
             return .bytes(data)
         }

@@ -34,7 +34,7 @@ private enum ResponseCharset {
 
     /// Creates the charset of the body that `head` describes; UTF-8 if the charset parameter is missing.
     init(of head: ResponseHead) throws(RequestError) {
-        guard let name = head.contentType?.parameter("charset") else {
+        guard let name = head.contentType?.parameters["charset"] else {
             self = .utf8
             return
         }

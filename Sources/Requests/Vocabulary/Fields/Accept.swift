@@ -3,13 +3,13 @@ extension [MediaType] {
     ///
     /// The first type has no quality; the next ones have `q=0.9`, `q=0.8` and so on, down to `q=0.1`. A type with its
     /// own `q` parameter keeps it and does not lower the next quality.
-    public var acceptValue: String {
+    package var acceptValue: String {
         // The most frequent case, without building a list.
         if let only = first, count == 1, only.parameters.isEmpty { return only.rawValue }
         var quality = 10
         return enumerated().map { index, type in
-            defer { if index == 0 || type.parameter("q") == nil { quality = Swift.max(quality - 1, 1) } }
-            return index == 0 || type.parameter("q") != nil ? type.compact : "\(type.compact);q=0.\(quality)"
+            defer { if index == 0 || type.parameters["q"] == nil { quality = Swift.max(quality - 1, 1) } }
+            return index == 0 || type.parameters["q"] != nil ? type.compact : "\(type.compact);q=0.\(quality)"
         }.joined(separator: ", ")
     }
 }
@@ -18,7 +18,7 @@ extension MediaType {
     /// The type and its parameters without spaces, as usual in a list, with `q` last.
     fileprivate var compact: String {
         let parameters = parameters.filter { !ASCIIFolding.areEqual($0.name, "q") }
-        let quality = parameter("q").map { ";q=\($0)" } ?? ""
+        let quality = self.parameters["q"].map { ";q=\($0)" } ?? ""
         return parameters.reduce(into: "\(type.rawValue)/\(subtype.rawValue)") { text, parameter in
             text += ";\(parameter.name)=\(FieldValueWriter.tokenOrQuoted(parameter.value))"
         } + quality
