@@ -26,7 +26,7 @@ struct TLSPinTests {
     }
 
     func failure(
-        _ pins: TLSConfiguration.Pins, host: String = "a.test", trust: TLSConfiguration.Trust? = nil,
+        _ pins: [TLSConfiguration.Pin], host: String = "a.test", trust: TLSConfiguration.Trust? = nil,
         with intermediates: [MadeCertificate] = []
     ) throws -> TLSError? {
         let server = TLSServerConfiguration(identity: try leaf.identity(with: intermediates))
@@ -51,16 +51,16 @@ struct TLSPinTests {
 
     @Test("a pin applies to its host and to subdomains, and not to names that end alike", .rows("T-84"))
     func hosts() throws {
-        let pins: TLSConfiguration.Pins = [.host("A.test.", publicKeys: [other])]
+        let pins: [TLSConfiguration.Pin] = [.host("A.test.", publicKeys: [other])]
         #expect(try failure(pins, host: "a.test")?.problem == .certificate(.notPinned))
         #expect(try failure(pins, host: "api.a.test")?.problem == .certificate(.notPinned))
         #expect(try failure(pins, host: "api.a.test.")?.problem == .certificate(.notPinned))
         #expect(try failure(pins, host: "evila.test") == nil)
-        let narrow: TLSConfiguration.Pins = [.host("a.test", includesSubdomains: false, publicKeys: [other])]
+        let narrow: [TLSConfiguration.Pin] = [.host("a.test", includesSubdomains: false, publicKeys: [other])]
         #expect(try failure(narrow, host: "a.test") != nil && failure(narrow, host: "api.a.test") == nil)
         // The longest name decides.
         let key = try fingerprints(of: 0).key
-        let both: TLSConfiguration.Pins = [
+        let both: [TLSConfiguration.Pin] = [
             .host("a.test", publicKeys: [other]), .host("api.a.test", publicKeys: [key]),
         ]
         #expect(try failure(both, host: "api.a.test") == nil && failure(both, host: "www.a.test") != nil)
@@ -70,21 +70,21 @@ struct TLSPinTests {
     func verification() throws {
         let key = try fingerprints(of: 0).key
         let foreign = try CertificateMaker.authority("Other").make(CertificateKey(.p256))
-        let pins: TLSConfiguration.Pins = [.host("a.test", publicKeys: [key])]
+        let pins: [TLSConfiguration.Pin] = [.host("a.test", publicKeys: [key])]
         let unknown = try failure(pins, trust: .certificates(foreign.pem))
         #expect(unknown?.problem == .certificate(.unknownIssuer))
         #expect(try failure(pins, trust: .insecureSkipsVerification) == nil)
         #expect(try failure([.host("a.test", publicKeys: [other])], trust: .insecureSkipsVerification) != nil)
         // Without verification a pinned certificate behind the server's own proves nothing.
         let root = try fingerprints(of: 1, [authority.root])
-        let rootPin: TLSConfiguration.Pins = [.host("a.test", publicKeys: [root.key])]
+        let rootPin: [TLSConfiguration.Pin] = [.host("a.test", publicKeys: [root.key])]
         #expect(try failure(rootPin, trust: .insecureSkipsVerification, with: [authority.root]) != nil)
         // Nor does one that is no part of the verified chain.
         let server = TLSServerConfiguration(identity: try leaf.identity(with: [foreign]))
         let sent = try Peers.connected(server, host: "a.test", trust: .insecureSkipsVerification)
             .client.information.certificates
         let foreignKey = try #require(sent.count == 2 ? sent[1].publicKeyFingerprint : nil)
-        let foreignPin: TLSConfiguration.Pins = [.host("a.test", publicKeys: [foreignKey])]
+        let foreignPin: [TLSConfiguration.Pin] = [.host("a.test", publicKeys: [foreignKey])]
         #expect(try failure(foreignPin, with: [foreign])?.problem == .certificate(.notPinned))
         #expect(try failure([.host("a.test", publicKeys: [key])], with: [foreign]) == nil)
     }
@@ -117,7 +117,7 @@ struct TLSPinTests {
     @Test(
         "every spelling of a host is enforced, or refused before anything is sent", .rows("R-63"), arguments: spellings)
     func oneForm(host: String, canonical: String?) throws {
-        let pins: TLSConfiguration.Pins = [.host(host, publicKeys: [other])]
+        let pins: [TLSConfiguration.Pin] = [.host(host, publicKeys: [other])]
         let context = TLSSupport.client(TLSConfiguration(trust: .insecureSkipsVerification, pins: pins))
         #expect(pins.pins(for: host).count == (canonical == nil ? 0 : 1))
         guard let canonical else {
@@ -180,12 +180,12 @@ struct TLSPinTests {
     func sessions() throws {
         let server = TLSSupport.server(TLSServerConfiguration(identity: try leaf.identity()))
         let key = TLSSessionKey(scheme: "https", host: try TLSServerName("a.test"), port: 443)
-        for pins in [[], [.host("a.test", publicKeys: [other])]] as [TLSConfiguration.Pins] {
+        for pins in [[], [.host("a.test", publicKeys: [other])]] as [[TLSConfiguration.Pin]] {
             let client = TLSSupport.client(
                 TLSConfiguration(trust: .certificates(authority.root.pem), pins: pins))
             var peers = try Peers(client, server, host: "a.test", sessionKey: key)
             peers.connect()
-            #expect((peers.clientError == nil) == pins.pins.isEmpty)
+            #expect((peers.clientError == nil) == pins.isEmpty)
         }
     }
 }

@@ -46,7 +46,7 @@ struct TLSConfigurationTests {
 
     /// The hosts of the pins that apply to `host`.
     func found(_ host: String, _ pins: [TLSConfiguration.Pin]) -> [String] {
-        TLSConfiguration.Pins(pins).pins(for: host).map(\.host)
+        pins.pins(for: host).map(\.host)
     }
 
     @Test("pins are found by whole labels, the longest name first", .rows("T-84"))
@@ -74,7 +74,7 @@ struct TLSConfigurationTests {
         let configuration = TLSConfiguration()
         #expect(configuration.trust.isVerifying && configuration.minimumVersion == .tls12)
         #expect(configuration.applicationProtocols == ["http/1.1"] && configuration.identity == nil)
-        #expect(configuration.serverName == nil && configuration.pins.pins.isEmpty)
+        #expect(configuration.serverName == nil && configuration.pins.isEmpty)
         guard case .system(let readsEnvironment)? = configuration.trust.sources.first else {
             Issue.record("\(configuration.trust)")
             return

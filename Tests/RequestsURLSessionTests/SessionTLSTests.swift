@@ -141,7 +141,7 @@ struct SessionTrustTests {
         let chain = try Chain()
         let other = try #require(TLSConfiguration.Fingerprint(bytes: Array(repeating: 7, count: 32)))
         let whole = try #require(CertificateReader(Data(chain.root.der))?.fingerprint)
-        func reason(_ pins: TLSConfiguration.Pins, host: String = "www.a.test") throws -> RequestError.Reason? {
+        func reason(_ pins: [TLSConfiguration.Pin], host: String = "www.a.test") throws -> RequestError.Reason? {
             try refusal(TLSConfiguration(pins: pins), chain.der, of: host)?.reason
         }
         let refused = RequestError.Reason.certificateRefused(.notPinned)
@@ -152,7 +152,7 @@ struct SessionTrustTests {
         #expect(try reason([.host("b.test", publicKeys: [other])]) == nil)
         #expect(try reason([.host("a.test", publicKeys: [other])], host: "evila.test") == nil)
         // The longest name decides.
-        let pins: TLSConfiguration.Pins = [
+        let pins: [TLSConfiguration.Pin] = [
             .host("a.test", publicKeys: [try chain.key(of: chain.leaf)]), .host("www.a.test", publicKeys: [other]),
         ]
         #expect(try reason(pins) == refused)

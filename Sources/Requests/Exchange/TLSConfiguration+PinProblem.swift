@@ -1,10 +1,10 @@
-extension TLSConfiguration.Pins {
+extension [TLSConfiguration.Pin] {
     /// Checks that every pin has a fingerprint and can match a server.
     ///
     /// - Parameter serverName: The name that all certificates must have; nil for the name of the host.
     /// - Returns: The problem of a pin in plain words; nil if all can be enforced.
     package func problem(withServerName serverName: String?) -> String? {
-        for pin in pins {
+        for pin in self {
             let host = ErrorText.quoted(pin.host, limit: 100)
             if CertificateName(pin.host) == nil {
                 return "invalid host \(host) of a pin: use a DNS name in ASCII or an IP address"

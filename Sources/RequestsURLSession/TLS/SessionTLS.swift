@@ -18,7 +18,7 @@ package struct SessionTLS: Sendable {
     /// The name that the certificate must have instead of the URL's host.
     package let serverName: String?
 
-    private let pins: TLSConfiguration.Pins
+    private let pins: [TLSConfiguration.Pin]
     private let serverCheck: (@Sendable (String, [TLSConfiguration.Certificate]) throws -> Void)?
 
     /// Reads the files of `configuration`, and checks it.
@@ -62,7 +62,7 @@ package struct SessionTLS: Sendable {
 
     /// Whether the system alone decides about servers, as without a configuration.
     package var leavesServersToSystem: Bool {
-        isVerifying && trustsSystem && anchors.isEmpty && serverName == nil && pins.pins.isEmpty && serverCheck == nil
+        isVerifying && trustsSystem && anchors.isEmpty && serverName == nil && pins.isEmpty && serverCheck == nil
     }
 
     /// Returns the error of a configuration that cannot be kept.

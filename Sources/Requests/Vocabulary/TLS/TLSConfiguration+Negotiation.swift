@@ -85,7 +85,7 @@ extension TLSConfiguration {
         public var names: [String]
 
         /// The number of its alternative names, which may be greater than the number in ``names``.
-        public var nameCount: Int
+        package var nameCount: Int
 
         /// The first day on which it is valid, as `2026-01-02` in UTC.
         public var notBefore: String

@@ -1,5 +1,6 @@
 extension TLSConfiguration {
-    /// The pinned hosts, with fingerprints of which the verified certificate chain must contain at least one.
+    /// The fingerprints for one host and its subdomains, of which the verified certificate chain must contain at least
+    /// one.
     ///
     /// Hosts are compared by labels: a pin for `example.com` applies to `example.com` and `api.example.com`, not to
     /// `evilexample.com`. If several pins apply, only those with the longest host name are used. Connections to other
@@ -7,37 +8,6 @@ extension TLSConfiguration {
     ///
     /// Pin at least two keys, one of which is not in use yet: otherwise the app cannot connect any more when the server
     /// replaces its key.
-    public struct Pins: Sendable, ExpressibleByArrayLiteral {
-        /// The pins, in any order.
-        public var pins: [Pin]
-
-        /// Creates a list of pins.
-        ///
-        /// - Parameter pins: The pins, in any order.
-        public init(_ pins: [Pin]) {
-            self.pins = pins
-        }
-
-        /// Creates a list of pins.
-        ///
-        /// - Parameter elements: The pins, in any order.
-        public init(arrayLiteral elements: Pin...) {
-            pins = elements
-        }
-
-        /// Returns the pins that apply to `host`; empty if there are none.
-        ///
-        /// - Parameter host: A host name or an IP address, in any form that ``CertificateName`` accepts.
-        /// - Returns: All pins with the longest name that applies.
-        package func pins(for host: String) -> [Pin] {
-            guard let name = CertificateName(host) else { return [] }
-            let matching = pins.filter { $0.applies(to: name) }
-            let longest = matching.compactMap { CertificateName($0.host)?.text.utf8.count }.max()
-            return matching.filter { CertificateName($0.host)?.text.utf8.count == longest }
-        }
-    }
-
-    /// The fingerprints for one host and its subdomains.
     public struct Pin: Sendable {
         /// The name of the host, in any case, or its IP address in any form.
         public let host: String
@@ -78,5 +48,18 @@ extension TLSConfiguration.Pin {
     func applies(to name: CertificateName) -> Bool {
         guard let pinned = CertificateName(host) else { return false }
         return pinned == name || includesSubdomains && pinned.contains(name)
+    }
+}
+
+extension [TLSConfiguration.Pin] {
+    /// Returns the pins that apply to `host`; empty if there are none.
+    ///
+    /// - Parameter host: A host name or an IP address, in any form that ``CertificateName`` accepts.
+    /// - Returns: All pins with the longest name that applies.
+    package func pins(for host: String) -> [TLSConfiguration.Pin] {
+        guard let name = CertificateName(host) else { return [] }
+        let matching = filter { $0.applies(to: name) }
+        let longest = matching.compactMap { CertificateName($0.host)?.text.utf8.count }.max()
+        return matching.filter { CertificateName($0.host)?.text.utf8.count == longest }
     }
 }

@@ -39,7 +39,7 @@ public struct TLSConfiguration: Sendable {
     public var serverName: String?
 
     /// The pinned hosts; the verified chain of each must contain at least one of its fingerprints.
-    public var pins: Pins
+    public var pins: [Pin]
 
     /// A check of the server after its chain, its name and its pins; nil for none.
     ///
@@ -61,7 +61,7 @@ public struct TLSConfiguration: Sendable {
     ///   - pins: The pinned hosts; the verified chain of each must contain at least one of its fingerprints.
     public init(
         trust: Trust = .system, minimumVersion: Version = .tls12, identity: Identity? = nil,
-        applicationProtocols: [String] = ["http/1.1"], serverName: String? = nil, pins: Pins = []
+        applicationProtocols: [String] = ["http/1.1"], serverName: String? = nil, pins: [Pin] = []
     ) {
         self.trust = trust
         self.minimumVersion = minimumVersion
