@@ -41,10 +41,10 @@ extension Middleware {
 /// An executor whose requests are first handled by middleware.
 public final class Intercepted: RequestExecutor {
     /// The executor that the middleware calls.
-    public let base: any RequestExecutor
+    package let base: any RequestExecutor
 
     /// The middleware.
-    public let middleware: any Middleware
+    package let middleware: any Middleware
 
     /// The traits of the executor, as the middleware changes them.
     public let traits: ExecutorTraits
@@ -56,7 +56,7 @@ public final class Intercepted: RequestExecutor {
     let credentials: [any AddsCredentials]
 
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.
-    public init(_ base: any RequestExecutor, by middleware: any Middleware) {
+    package init(_ base: any RequestExecutor, by middleware: any Middleware) {
         self.base = base
         self.middleware = middleware
         traits = middleware.traits(before: base.traits)
@@ -78,21 +78,21 @@ public final class Intercepted: RequestExecutor {
 }
 
 /// Middleware that consists of a function.
-public struct FunctionMiddleware: Middleware {
+package struct FunctionMiddleware: Middleware {
     /// A function that handles a request with the next executor.
     ///
     /// Errors that are not a ``RequestError`` are wrapped as by `RequestError.wrapping(_:_:)`.
-    public typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
+    package typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
 
     private let function: Function
 
     /// Creates middleware that calls `function`.
-    public init(_ function: @escaping Function) {
+    package init(_ function: @escaping Function) {
         self.function = function
     }
 
     /// Calls the function.
-    public func intercept(
+    package func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         do {
@@ -111,7 +111,14 @@ extension RequestExecutor {
 
     /// Returns this executor wrapped in middleware that calls `function`; the middleware that was added last receives a
     /// request first.
-    public func intercepting(_ function: @escaping FunctionMiddleware.Function) -> Intercepted {
+    ///
+    /// - Parameter function: The function that handles a request with the next executor. Errors that are not a
+    ///   ``RequestError`` are wrapped as by `RequestError.wrapping(_:_:)`.
+    /// - Returns: The executor with the middleware.
+    public func intercepting(
+        _ function:
+            @escaping @Sendable (_ request: PreparedRequest, _ next: any RequestExecutor) async throws -> RawResponse
+    ) -> Intercepted {
         Intercepted(self, by: FunctionMiddleware(function))
     }
 }

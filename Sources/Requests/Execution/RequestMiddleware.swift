@@ -30,7 +30,10 @@ extension Request {
     }
 
     /// Returns this request with middleware of its own that calls `function`, as ``intercepted(by:)`` does.
-    public consuming func intercepting(_ function: @escaping FunctionMiddleware.Function) -> Self {
+    public consuming func intercepting(
+        _ function:
+            @escaping @Sendable (_ request: PreparedRequest, _ next: any RequestExecutor) async throws -> RawResponse
+    ) -> Self {
         intercepted(by: FunctionMiddleware(function))
     }
 }

@@ -2,7 +2,10 @@ extension RequestExecutor {
     /// Unavailable; use `intercepting(_:)`.
     @available(*, unavailable, renamed: "intercepting(_:)")
     @_disfavoredOverload
-    public func intercepted(_ function: @escaping FunctionMiddleware.Function) -> any RequestExecutor { self }
+    public func intercepted(
+        _ function:
+            @escaping @Sendable (_ request: PreparedRequest, _ next: any RequestExecutor) async throws -> RawResponse
+    ) -> any RequestExecutor { self }
 }
 
 extension Client {
