@@ -3,5 +3,5 @@ extension PreparedRequest {
     ///
     /// It is nil for a request that was not made from an endpoint, or that is its own endpoint. Redirects keep it.
     /// Tests use it to recognize the requests of an endpoint.
-    public var endpointType: (any Sendable.Type)? { typedEndpoint.map { type(of: $0) } }
+    package var endpointType: (any Sendable.Type)? { typedEndpoint.map { type(of: $0) } }
 }

@@ -69,7 +69,7 @@ extension RawResponse.Metrics {
         /// - Parameters:
         ///   - forwardReason: The reason for forwarding the request; nil for a response from the cache.
         ///   - forwardedStatus: The status of the forwarded request's response; nil if none arrived.
-        public init(forwardReason: ForwardReason? = nil, forwardedStatus: HTTPStatus? = nil) {
+        package init(forwardReason: ForwardReason? = nil, forwardedStatus: HTTPStatus? = nil) {
             self.forwardReason = forwardReason
             self.forwardedStatus = forwardedStatus
         }

@@ -76,7 +76,7 @@ extension RequestBody {
     }
 
     /// Whether there is no body; false for an empty body.
-    public var isNone: Bool {
+    package var isNone: Bool {
         if case .none = self { true } else { false }
     }
 }

@@ -87,7 +87,7 @@ public struct ProblemDetails: Error, Hashable, Sendable {
     public var extensions: [String: JSONValue]
 
     /// The media type `application/problem+json`.
-    public static let mediaType = MediaType(type: .application, subtype: "problem+json")
+    package static let mediaType = MediaType(type: .application, subtype: "problem+json")
 
     /// Creates a problem from the members of `json`; nil if that is not an object.
     ///

@@ -9,7 +9,7 @@ extension ResponseBody {
 
         /// A file at `path`, which appears whole or not at all.
         ///
-        /// Only the body of a 2xx response is written. Of any other body, at most ``errorBodyLimit`` bytes are
+        /// Only the body of a 2xx response is written. Of any other body, at most 1 MiB is
         /// collected (decision 0003).
         case file(path: String)
 
@@ -17,7 +17,7 @@ extension ResponseBody {
         public static let defaultLimit = 64 << 20
 
         /// The maximum number of bytes to collect from an error body if another form was requested: 1 MiB.
-        public static let errorBodyLimit = 1 << 20
+        package static let errorBodyLimit = 1 << 20
     }
 }
 

@@ -35,7 +35,7 @@ extension Field {
         }
 
         /// Whether the name is a token (RFC 9110 §5.6.2); other names cannot be sent.
-        public var isValid: Bool { Token.isToken(rawValue) }
+        package var isValid: Bool { Token.isToken(rawValue) }
     }
 }
 

@@ -49,7 +49,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     package var isSafe: Bool { registeredProperty == .safe }
 
     /// Whether the method is a token (RFC 9110 §5.6.2); other methods cannot be sent.
-    public var isValid: Bool {
+    package var isValid: Bool {
         Token.isToken(rawValue)
     }
 }

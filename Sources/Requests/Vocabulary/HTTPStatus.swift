@@ -32,7 +32,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     public var isServerError: Bool { 500..<600 ~= rawValue }
 
     /// Whether a response with this status never has a body, which is true for 1xx, 204 and 304 (RFC 9112 §6.3).
-    public var forbidsBody: Bool { isInformational || rawValue == 204 || rawValue == 304 }
+    package var forbidsBody: Bool { isInformational || rawValue == 204 || rawValue == 304 }
 
     /// The reason phrase that the IANA registry lists for the code, or the name of its class if it is not registered.
     public var reasonPhrase: String {

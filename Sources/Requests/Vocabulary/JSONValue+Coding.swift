@@ -1,12 +1,12 @@
 extension JSONValue: Codable {
     /// The maximum nesting depth, 512 levels, as in Foundation's decoder.
-    public static let maximumDepth = 512
+    package static let maximumDepth = 512
 
     /// Creates a value by decoding from `decoder`.
     ///
     /// - Parameter decoder: The decoder to read from.
-    /// - Throws: `DecodingError` for a value that is not JSON, a number out of range, or a value nested deeper than
-    ///   ``maximumDepth``.
+    /// - Throws: `DecodingError` for a value that is not JSON, a number out of range, or a value nested deeper than 512
+    ///   levels.
     public init(from decoder: any Decoder) throws {
         // The path is left out: it would have more than 512 components.
         guard decoder.codingPath.count <= Self.maximumDepth else {

@@ -10,7 +10,7 @@ extension JSONValue {
             case unexpectedByte
             /// A string that is not valid UTF-8 or contains half of a surrogate pair.
             case invalidString
-            /// Values nested deeper than ``JSONValue/maximumDepth``.
+            /// Values nested deeper than 512 levels.
             case tooDeep
             /// A number whose magnitude is greater than the greatest finite `Double` (RFC 8259 §6).
             case numberOutOfRange
@@ -46,7 +46,7 @@ extension JSONValue {
         /// Returns the error of parsing `data` as JSON, or nil if it is valid.
         ///
         /// Use it to distinguish truncated JSON, for which another request may help, from invalid JSON.
-        public static func check(_ data: Data) -> JSONValue.SyntaxError? {
+        package static func check(_ data: Data) -> JSONValue.SyntaxError? {
             do {
                 _ = try JSONValue(parsing: data)
                 return nil

@@ -122,7 +122,7 @@ public struct TargetURI: Sendable {
     }
 
     /// Returns the default port of a scheme: 80 for http, 443 for https, and nil for others.
-    public static func defaultPort(of scheme: String) -> Int? {
+    package static func defaultPort(of scheme: String) -> Int? {
         switch scheme {
         case "http": 80
         case "https": 443

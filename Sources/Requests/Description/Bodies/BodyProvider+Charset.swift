@@ -12,7 +12,7 @@ extension BodyProvider {
         case utf16
 
         /// The name of the charset in Content-Type.
-        public var name: String {
+        package var name: String {
             switch self {
             case .utf8: "utf-8"
             case .ascii: "us-ascii"
@@ -25,7 +25,7 @@ extension BodyProvider {
         ///
         /// - Throws: `BodyProvider.BodyError.textNotEncodable` for a character that the charset cannot represent; no
         ///   character is replaced.
-        public func encode(_ text: String) throws(BodyProvider.BodyError) -> Data {
+        package func encode(_ text: String) throws(BodyProvider.BodyError) -> Data {
             switch self {
             case .utf8: Data(text.utf8)
             case .ascii: try narrow(text, below: 0x80)

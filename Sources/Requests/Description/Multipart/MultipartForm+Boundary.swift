@@ -73,12 +73,12 @@ extension MultipartForm {
     /// A style of multipart form, for the differences between HTTP clients.
     public struct Style: Hashable, Sendable {
         /// The content type of text parts and fields that have none of their own; nil sends no Content-Type.
-        public var textType: MediaType?
+        package var textType: MediaType?
         /// The prefix of random boundaries.
-        public var boundaryPrefix: String
+        package var boundaryPrefix: String
         /// Whether a form without parts is sent as its closing delimiter; otherwise there is no body and no content
         /// type.
-        public var sendsEmptyForms: Bool
+        package var sendsEmptyForms: Bool
 
         /// A style that sends text parts as `text/plain; charset=utf-8`, and a form without parts as its closing
         /// delimiter.

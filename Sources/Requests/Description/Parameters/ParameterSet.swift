@@ -70,7 +70,7 @@ public struct ParameterSet: Sendable {
     }
 
     /// The destination of the parameters.
-    public let destination: Destination
+    package let destination: Destination
 
     private let make: @Sendable () throws -> RequestParameters
 
@@ -91,5 +91,5 @@ public struct ParameterSet: Sendable {
     /// Returns the parameters.
     ///
     /// - Throws: ``RequestParameters/ParameterError``, or the error of an `Encodable` value.
-    public func parameters() throws -> RequestParameters { try make() }
+    package func parameters() throws -> RequestParameters { try make() }
 }

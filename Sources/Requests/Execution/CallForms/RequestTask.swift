@@ -18,7 +18,7 @@ public final class RequestTask: Sendable {
         case cancelled
 
         /// Whether the state is final.
-        public var isFinal: Bool { self == .completed || self == .cancelled }
+        package var isFinal: Bool { self == .completed || self == .cancelled }
     }
 
     typealias Start = @Sendable (RequestTask) -> Task<Void, Never>

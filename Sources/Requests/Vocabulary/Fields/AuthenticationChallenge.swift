@@ -26,7 +26,7 @@ public struct AuthenticationChallenge: Sendable {
     public var realm: String? { parameters["realm"] }
 
     /// Returns the challenges of a field value, up to the first malformed one.
-    public static func challenges(in fieldValue: String) -> [AuthenticationChallenge] {
+    package static func challenges(in fieldValue: String) -> [AuthenticationChallenge] {
         var reader = FieldValueReader(fieldValue)
         var challenges: [AuthenticationChallenge] = []
         while true {

@@ -11,7 +11,7 @@ public enum ByteRange: Hashable, Sendable {
     ///
     /// - Parameter fieldValue: The value, such as `bytes=0-499, -100`.
     /// - Returns: The ranges, or nil for another unit, a malformed or missing range, or a number above `Int.max`.
-    public static func ranges(in fieldValue: String) -> [ByteRange]? {
+    package static func ranges(in fieldValue: String) -> [ByteRange]? {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
         guard let unit = reader.token(), ASCIIFolding.areEqual(unit, "bytes"), reader.skip("=") else { return nil }
@@ -36,7 +36,7 @@ public enum ByteRange: Hashable, Sendable {
     }
 
     /// Returns the value of a Range field that requests `ranges`.
-    public static func fieldValue(_ ranges: [ByteRange]) -> String {
+    package static func fieldValue(_ ranges: [ByteRange]) -> String {
         "bytes=" + ranges.map(\.text).joined(separator: ", ")
     }
 

@@ -57,14 +57,14 @@ public struct CacheControl: Hashable, Sendable {
     }
 
     /// Returns whether there is a directive named `name`, with or without an argument.
-    public func contains(_ name: String) -> Bool { directives[name] != nil }
+    package func contains(_ name: String) -> Bool { directives[name] != nil }
 
     /// Returns the argument of a directive in seconds, or nil if there is no such directive.
     ///
     /// - Parameter name: The name of the directive.
     /// - Returns: The seconds. A missing or malformed argument is 0, which makes the response stale (RFC 9111 §4.2.1).
     ///   A number above 2,147,483,648 is 2,147,483,648 (RFC 9111 §1.2.2).
-    public func seconds(of name: String) -> Int? {
+    package func seconds(of name: String) -> Int? {
         contains(name) ? number(of: name) ?? 0 : nil
     }
 
@@ -77,7 +77,7 @@ public struct CacheControl: Hashable, Sendable {
     }
 
     /// Returns the field names to which a directive is limited, as in `no-cache="Set-Cookie"`; empty if there are none.
-    public func fieldNames(of name: String) -> [Field.Name] {
+    package func fieldNames(of name: String) -> [Field.Name] {
         (directives[name] ?? "").utf8.split(separator: UInt8(ascii: ","))
             .map { $0.filter { $0 != 0x20 && $0 != 0x09 } }.filter { !$0.isEmpty }
             .map { Field.Name(String(decoding: $0, as: UTF8.self)) }

@@ -29,12 +29,12 @@ public struct EntityTag: Sendable {
     }
 
     /// Returns whether the tags are equal and neither is weak, which means equal bytes (RFC 9110 §8.8.3.2).
-    public func matchesStrongly(_ other: EntityTag) -> Bool {
+    package func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
     /// Returns whether the tags are equal, weak or not, which means equivalent versions (RFC 9110 §8.8.3.2).
-    public func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag.hasSameBytes(as: other.opaqueTag) }
+    package func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag.hasSameBytes(as: other.opaqueTag) }
 
     /// The tag as a field value.
     public var fieldValue: String { "\(isWeak ? "W/" : "")\"\(opaqueTag)\"" }

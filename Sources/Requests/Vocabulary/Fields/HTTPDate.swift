@@ -3,10 +3,10 @@
 /// The year is from 1900 to 9999, because RFC 5322 §3.3 begins in 1900 and years have four digits.
 public struct HTTPDate: Hashable, Sendable {
     /// The seconds since 1970-01-01T00:00:00Z, without leap seconds.
-    public let secondsSince1970: Int
+    package let secondsSince1970: Int
 
     /// Creates a date from the seconds since 1970-01-01T00:00:00Z, limited to the years 1900 to 9999.
-    public init(secondsSince1970 seconds: Int) {
+    package init(secondsSince1970 seconds: Int) {
         secondsSince1970 = min(max(seconds, Self.earliest), Self.latest)
     }
 

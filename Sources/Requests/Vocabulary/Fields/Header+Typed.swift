@@ -56,7 +56,7 @@ extension Header {
     }
 
     /// The challenges in all Proxy-Authenticate fields of a response with status 407, in order.
-    public var proxyChallenges: [AuthenticationChallenge] {
+    package var proxyChallenges: [AuthenticationChallenge] {
         values(of: .proxyAuthenticate).flatMap(AuthenticationChallenge.challenges)
     }
 

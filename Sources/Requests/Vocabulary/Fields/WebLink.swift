@@ -24,7 +24,7 @@ public struct WebLink: Sendable {
     ///
     /// - Parameter fieldValue: The value of the field.
     /// - Returns: The links, in order.
-    public static func links(in fieldValue: String) -> [WebLink] {
+    package static func links(in fieldValue: String) -> [WebLink] {
         var reader = FieldValueReader(fieldValue)
         var links: [WebLink] = []
         while true {
@@ -79,15 +79,15 @@ extension WebLink: Hashable {
 
 extension FieldParameters {
     /// The value of a parameter whose name ends in `*`: text with a charset and a language (RFC 8187).
-    public struct ExtendedValue: Sendable {
+    package struct ExtendedValue: Sendable {
         /// The text.
-        public var text: String
+        package var text: String
 
         /// The language tag of the text, or an empty string if there is none (RFC 5646).
-        public var language: String
+        package var language: String
 
         /// Creates a value of `text` with a language tag, which may be empty.
-        public init(text: String, language: String = "") {
+        package init(text: String, language: String = "") {
             self.text = text
             self.language = language
         }
@@ -96,7 +96,7 @@ extension FieldParameters {
         ///
         /// - Parameter value: The text, with the charset UTF-8 or ISO-8859-1. The result is nil for other charsets and
         ///   for malformed text.
-        public init?(_ value: String) {
+        package init?(_ value: String) {
             let parts = value.utf8.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count == 3, parts[1].allSatisfy(Self.isLanguageByte), let bytes = Self.bytes(of: parts[2])
             else { return nil }
@@ -136,7 +136,7 @@ extension FieldParameters {
         }
 
         /// The value as it is sent, in UTF-8 and percent-encoded.
-        public var fieldValue: String {
+        package var fieldValue: String {
             "UTF-8'\(language)'" + PercentEncoding(allowing: "!#$&+-.^_`|~").encode(text)
         }
     }

@@ -4,7 +4,7 @@ extension RequestParameters.Format {
     /// - Parameter parameters: The parameters.
     /// - Returns: The items.
     /// - Throws: ``RequestParameters/ParameterError``, or the error of a custom date function.
-    public func items(of parameters: RequestParameters) throws -> QueryItems {
+    package func items(of parameters: RequestParameters) throws -> QueryItems {
         QueryItems(
             try scalars(of: parameters).map { name, scalar in
                 QueryItems.Item(name: name, value: try text(of: scalar) ?? (nulls == .emptyValue ? "" : nil))
@@ -50,7 +50,7 @@ extension RequestParameters.Format {
     /// - Parameter parameters: The parameters.
     /// - Returns: The query, percent-encoded.
     /// - Throws: ``RequestParameters/ParameterError``, or the error of ``serialize`` or a custom date function.
-    public func query(of parameters: RequestParameters) throws -> String {
+    package func query(of parameters: RequestParameters) throws -> String {
         guard let serialize else { return try items(of: parameters).encoded(with: escaping) }
         let text = try serialize(parameters)
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
@@ -64,7 +64,7 @@ extension RequestParameters.Format {
     /// - Parameter parameters: The parameters.
     /// - Returns: The bytes of the form.
     /// - Throws: ``RequestParameters/ParameterError``, or the error of ``serialize`` or a custom date function.
-    public func form(of parameters: RequestParameters) throws -> Data {
+    package func form(of parameters: RequestParameters) throws -> Data {
         if let serialize { return Data(try serialize(parameters).utf8) }
         return Data(try items(of: parameters).encodedBytes(with: escaping, spacesAsPlus: spaces == .plusInForms))
     }

@@ -88,11 +88,8 @@ extension RequestParameters {
         public var order = NameOrder.given
         /// The percent-encoding of names and values, ``PercentEncoding/strict`` by default.
         public var escaping = PercentEncoding.strict
-        /// A function that writes the whole text in place of all other rules, or nil to use these rules.
-        ///
-        /// The text is sent unchanged, valid `%XX` included; in a query, bytes that are not allowed there are encoded.
-        /// An error that the function throws becomes the ``RequestError/underlying`` error of the request.
-        public var serialize: (@Sendable (RequestParameters) throws -> String)?
+        /// The function of ``custom(_:)``, or nil to use the other rules.
+        package var serialize: (@Sendable (RequestParameters) throws -> String)?
 
         /// Creates a format with the standard rules, which you can change.
         public init() {}
@@ -131,7 +128,9 @@ extension RequestParameters {
 
         /// Returns a format that is defined by a function.
         ///
-        /// - Parameter serialize: The function for ``serialize``.
+        /// - Parameter serialize: A function that writes the whole text. The text is sent unchanged, valid `%XX`
+        ///   included; in a query, bytes that are not allowed there are encoded. An error that the function throws
+        ///   becomes the ``RequestError/underlying`` error of the request.
         /// - Returns: The format.
         public static func custom(
             _ serialize: @escaping @Sendable (RequestParameters) throws -> String
