@@ -23,9 +23,9 @@ extension Caching {
     /// added. The first entry creates the folder, also after it was removed. On Linux, OpenSSL computes the hashes.
     public final class DiskStore: CacheStore {
         /// The path of the folder.
-        public let folder: String
+        package let folder: String
         /// The maximum size of all entries in bytes.
-        public let capacity: Int
+        package let capacity: Int
 
         private let state = Lock(State())
         private let secret: FolderSecret

@@ -7,7 +7,7 @@ extension Caching {
     /// have the same ``Partition``.
     public final class MemoryStore: CacheStore {
         /// The maximum size of all entries in bytes, with their headers and keys.
-        public let capacity: Int
+        package let capacity: Int
 
         private let state: Lock<State>
         let invalidations = CacheInvalidations()

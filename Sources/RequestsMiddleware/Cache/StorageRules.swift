@@ -17,7 +17,7 @@ extension Caching {
         /// A response with Expires, or with `no-cache`, `no-store`, `max-age` or `s-maxage` in Cache-Control, can be
         /// stored wherever this value permits. Other directives alone, such as `public`, do not count: without one of
         /// those above, `limit` applies as well.
-        public func limited(to limit: Storage, unlessIn header: Header) -> Storage {
+        package func limited(to limit: Storage, unlessIn header: Header) -> Storage {
             if header.contains(.expires) { return self }
             if let control = header.cacheControl,
                 ["no-cache", "no-store", "max-age", "s-maxage"].contains(where: control.has)

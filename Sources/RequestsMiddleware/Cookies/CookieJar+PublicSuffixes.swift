@@ -46,7 +46,7 @@ extension CookieJar {
         public static var conservative: PublicSuffixes { PublicSuffixes { SuffixGuess.contains($0) } }
 
         /// Returns whether `domain` is a public suffix; a dot at its end is ignored.
-        public func contains(_ domain: String) -> Bool {
+        package func contains(_ domain: String) -> Bool {
             let isRooted = domain.utf8.last == UInt8(ascii: ".")
             return function(ASCIIFolding.folded(String(domain.droppingLastBytes(isRooted ? 1 : 0))))
         }

@@ -94,7 +94,7 @@ extension CookieJar.StoredCookie {
     /// The value of a Set-Cookie field that sets this cookie, such as `id=7; Domain=example.com; Path=/`.
     ///
     /// It contains the value of the cookie, which is a secret.
-    public var setCookieValue: String {
+    package var setCookieValue: String {
         var text = pair
         if !isHostOnly { text += "; Domain=\(domain)" }
         text += "; Path=\(path)"

@@ -16,10 +16,10 @@
 /// character, with more octets than ``Limits/cookieSize``, or with octets that are not UTF-8 is ignored.
 public struct CookieJar: Sendable {
     /// The bounds of the jar.
-    public let limits: Limits
+    package let limits: Limits
 
     /// The domains that no cookie belongs to.
-    public let publicSuffixes: PublicSuffixes
+    package let publicSuffixes: PublicSuffixes
 
     private var table = CookieTable()
     /// The keys that have changed since the last ``takeChanges()``; nil if they are not recorded.
@@ -260,7 +260,7 @@ extension CookieJar {
     public var cookies: [StoredCookie] { table.cookies }
 
     /// The number of cookies.
-    public var count: Int { table.count }
+    package var count: Int { table.count }
 }
 
 // MARK: Removing

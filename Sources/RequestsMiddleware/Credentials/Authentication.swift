@@ -1,32 +1,18 @@
-/// Middleware that adds the credentials of an authenticator, and sends a request again after the authenticator has
-/// handled its rejection.
-///
-/// Credentials are added to requests at or below the base URL of ``environment``; the rule also applies to the target
-/// of each redirect. They are never sent to another origin, nor after the call has left the origin of its first
-/// request. A request that already has an Authorization field, or another field of the authenticator, is sent
-/// unchanged, and its response is not handled.
-///
-/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without fields
-/// of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one request
-/// is sent at most 4 times: 1 + a challenge + a 401 + a 403. With `n` authenticators in one chain, a request is sent at
-/// most 1 + 3 × `n` times. The last response is returned, whatever its status is.
-///
-/// Add this middleware after one that retries, so that it receives a request first: a retry then sends the same
-/// credentials again, and returns a 401 unchanged, because this middleware marks its requests. A body that can be sent
-/// only once cannot be sent again; the call then fails with `bodyNotReplayable` and the rejecting response.
-public struct Authentication<Credentials: Authenticator>: Middleware {
+/// Middleware that adds the credentials of an authenticator, and sends rejected requests again; see
+/// ``/Requests/RequestExecutor/authenticating(with:within:)``.
+package struct Authentication<Credentials: Authenticator>: Middleware {
     /// The authenticator.
-    public let authenticator: Credentials
+    package let authenticator: Credentials
 
     private let scope: CredentialScope
     /// The ready fields of the authenticator; nil if it is not a ``ReadyAuthenticator``.
     private let ready: ReadyFields?
 
     /// The environment whose base URL a request must be at or below; its other properties are not used.
-    public var environment: RequestEnvironment { scope.environment }
+    package var environment: RequestEnvironment { scope.environment }
 
     /// Creates the middleware with `authenticator` for requests at or below the base URL of `environment`.
-    public init(with authenticator: Credentials, within environment: RequestEnvironment) {
+    package init(with authenticator: Credentials, within environment: RequestEnvironment) {
         self.authenticator = authenticator
         scope = CredentialScope(environment)
         ready = (authenticator as? any ReadyAuthenticator)?.ready
@@ -35,7 +21,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     /// Performs `request` with `next`, with credentials if they apply.
     ///
     /// - Throws: The `RequestError` of `next` or of the authenticator.
-    public func intercept(
+    package func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard applies(to: request) else { return try await next.execute(request) }
@@ -67,7 +53,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
 
 extension Authentication: AddsCredentials {
     /// Passes on all traits but ``/Requests/ExecutorTraits/streamsEncodedBodies``, and adds that credentials are added.
-    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
+    package func traits(before next: ExecutorTraits) -> ExecutorTraits {
         next.subtracting(.streamsEncodedBodies).union(.addsCredentials)
     }
 
@@ -80,7 +66,7 @@ extension Authentication: AddsCredentials {
 
 extension Authentication: CustomReflectable {
     /// The mirror that `dump` prints: the type of the authenticator, because its values may be secrets.
-    public var customMirror: Mirror {
+    package var customMirror: Mirror {
         Mirror(self, children: ["authenticator": "\(Credentials.self)", "environment": environment.description])
     }
 }

@@ -5,9 +5,9 @@
 ///     .authenticating(with: .basicAuth(username: "me", password: secret))
 /// ```
 ///
-/// ``Authentication`` calls an authenticator for each request that is at or below the base URL of its environment and
-/// has no credentials yet. An authenticator is an object, such as an actor, so that `withoutCredentials(_:)` can
-/// suppress it and no other. Many requests use it at the same time.
+/// The middleware of `authenticating(with:within:)` calls an authenticator for each request that is at or below the
+/// base URL of its environment and has no credentials yet. An authenticator is an object, such as an actor, so that
+/// `withoutCredentials(_:)` can suppress it and no other. Many requests use it at the same time.
 public protocol Authenticator: AnyObject, Sendable {
     /// The type of a value that identifies the credentials of one request, such as the generation of a token.
     associatedtype Token: Sendable = Void

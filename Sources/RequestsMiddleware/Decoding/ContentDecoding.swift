@@ -50,7 +50,7 @@ public struct ContentDecoding: Middleware {
     }
 
     /// The names of the codings that can be decoded on this system, as in Accept-Encoding; it may be empty.
-    public static var availableCodings: [String] { ContentCoding.available.map(\.rawValue) }
+    package static var availableCodings: [String] { ContentCoding.available.map(\.rawValue) }
 
     /// Performs `request` with `next`, and decodes the response.
     ///

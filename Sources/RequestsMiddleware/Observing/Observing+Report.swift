@@ -106,7 +106,7 @@ extension Observing {
         public var receiving: Duration?
 
         /// Creates the durations of `metrics`.
-        public init(_ metrics: RawResponse.Metrics) {
+        package init(_ metrics: RawResponse.Metrics) {
             lookup = metrics.timeToLookup
             connecting = Self.time(from: metrics.timeToLookup ?? .zero, to: metrics.timeToConnect)
             securing = Self.time(from: metrics.timeToConnect, to: metrics.timeToTLS)

@@ -167,7 +167,7 @@ extension DigestAuthenticator {
     /// Returns the value of an Authorization or Proxy-Authorization field that meets one of `challenges`, without using
     /// or changing the state of this authenticator.
     ///
-    /// Use it for requests that pass neither through ``Authentication`` nor through a proxy with this authenticator.
+    /// Use it for requests that pass neither through `Authentication` nor through a proxy with this authenticator.
     ///
     /// - Parameters:
     ///   - challenges: The challenges of a response with status 401 or 407.
@@ -176,7 +176,7 @@ extension DigestAuthenticator {
     ///   - body: The body of that request, for `auth-int`.
     /// - Returns: The value; nil if no Digest challenge can be met.
     /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
-    public func fieldValue(
+    package func fieldValue(
         for challenges: [AuthenticationChallenge], method: HTTPMethod, target: String, body: Data = Data()
     ) throws(RequestError) -> String? {
         guard var session = try session(meeting: candidates(in: challenges), generation: 1) else { return nil }

@@ -15,7 +15,7 @@ package import RequestsPOSIX
 /// nonce with `stale` or with Authentication-Info. Because of 401 responses, a request is sent at most three times.
 ///
 /// With `auth-int`, the credentials protect the body too. It is used if the server offers nothing else or
-/// ``prefersIntegrity`` is true; a body that is a file or a stream is then read once more before it is sent, and one
+/// `prefersIntegrity` is true; a body that is a file or a stream is then read once more before it is sent, and one
 /// that can be sent only once fails with `bodyNotReplayable`.
 ///
 /// If the server proves in Authentication-Info that it knows the password (`rspauth`), the proof is verified; a wrong
@@ -89,7 +89,7 @@ public final class DigestAuthenticator: Authenticator {
     let proxies = Lock<[String: DigestAuthenticator]>([:])
 
     /// Whether `auth-int` is used where the server offers both qualities of protection.
-    public let prefersIntegrity: Bool
+    package let prefersIntegrity: Bool
 
     /// Creates an authenticator.
     ///

@@ -49,7 +49,7 @@ public struct OAuthCredential: Hashable, Sendable {
     /// - Throws: `RequestError` with `credentialsUnavailable` and ``OAuthServer/Failure/unsupportedTokenType(_:)`` for
     ///   a token type other than Bearer, or ``OAuthServer/Failure/invalidParameter(_:)`` for a token that cannot be
     ///   sent.
-    public func authorizationField() throws(RequestError) -> Field {
+    package func authorizationField() throws(RequestError) -> Field {
         let problem: OAuthServer.Failure
         if !isBearer {
             problem = .unsupportedTokenType(OAuthText.shown(tokenType))

@@ -1,20 +1,7 @@
 internal import RequestsPOSIX
 
-/// Middleware that signs each request as it will be sent, with all fields and the body.
-///
-/// ```swift
-/// let executor = SocketExecutor()
-///     .signing(with: .aws(signature), within: environment)
-/// ```
-///
-/// Add it first, next to the executor, so that no other middleware changes a signed request, and each retry has its own
-/// signature. A signature cannot cover the fields that the executor adds later: Content-Length, Transfer-Encoding,
-/// Connection and Host. It can cover the value of Host, which the target of the request determines.
-///
-/// Requests at or below the base URL of ``environment`` are signed; the rule also applies to the target of each
-/// redirect. Other requests are sent without a signature, and so are all requests of a call that has left its origin. A
-/// path below the base URL with a segment `.` or `..`, encoded or not, is an error unless the base path is `/`.
-public struct RequestSigning: Middleware {
+/// Middleware that signs requests; see ``/Requests/RequestExecutor/signing(with:within:)``.
+package struct RequestSigning: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private let settings: Settings
 
@@ -32,16 +19,16 @@ public struct RequestSigning: Middleware {
     private var scope: CredentialScope { settings.scope }
 
     /// The environment whose base URL a request must be at or below; its other properties are not used.
-    public var environment: RequestEnvironment { scope.environment }
+    package var environment: RequestEnvironment { scope.environment }
 
     /// Creates the middleware with `signer` for requests at or below the base URL of `environment`.
-    public init(with signer: RequestSigner, within environment: RequestEnvironment) {
+    package init(with signer: RequestSigner, within environment: RequestEnvironment) {
         settings = Settings(signer, CredentialScope(environment))
     }
 
     /// Returns `next` without ``/Requests/ExecutorTraits/streamsEncodedBodies``, and with the trait of middleware that
     /// adds credentials.
-    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
+    package func traits(before next: ExecutorTraits) -> ExecutorTraits {
         next.subtracting(.streamsEncodedBodies).union(.addsCredentials)
     }
 
@@ -49,7 +36,7 @@ public struct RequestSigning: Middleware {
     ///
     /// - Throws: `RequestError`: the error of `next`; or, before anything is sent, the error of the signer, or
     ///   `credentialsUnavailable` with ``CredentialError/ambiguousPath``.
-    public func intercept(
+    package func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         switch scope.position(of: request) {
@@ -65,7 +52,7 @@ public struct RequestSigning: Middleware {
 }
 
 extension RequestExecutor {
-    /// Returns this executor with middleware that signs requests at or below the base URL of `environment`.
+    /// Returns this executor with middleware that signs each request as it will be sent, with all fields and the body.
     ///
     /// Add it first. Middleware that is added before it changes requests after they were signed, and sends the same
     /// signature again; servers reject both.

@@ -18,7 +18,7 @@ extension OAuthCredential {
     /// exist; one that others can write to and that is not sticky, as `/tmp` is, is an error.
     public final class FileStore: CredentialStore {
         /// The path of the file.
-        public let path: String
+        package let path: String
 
         private var file: LockedFile { LockedFile(path: path, limit: 1 << 20) }
 
