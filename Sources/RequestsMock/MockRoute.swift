@@ -1,10 +1,10 @@
 /// A route of a mock executor: a pattern of requests and the function that responds to them.
 public struct MockRoute: Sendable {
     /// The method of the requests; nil for any method.
-    public let method: HTTPMethod?
+    package let method: HTTPMethod?
 
     /// The path of the requests, in which `{}` matches one segment that is not empty.
-    public let pattern: String
+    package let pattern: String
 
     private let handler: MockExecutor.Handler
 

@@ -17,7 +17,7 @@ import RequestsPOSIX
 ///
 /// A streamed request body is stored before anything is sent, because a session stalls while a read waits: up to 1 MiB
 /// in memory, more in a file in the temporary directory that only its owner can read and that is removed with the call.
-/// A body of more than ``spoolLimit`` bytes fails with `RequestError.Reason.tooLarge(limit:)` before anything is sent.
+/// A body of more than `spoolLimit` bytes fails with `RequestError.Reason.tooLarge(limit:)` before anything is sent.
 ///
 /// The executor does not follow redirects and does not respond to authentication challenges; a 401 is a response.
 /// `Docs/Executors.md` lists how the URLSession of each platform differs.
@@ -27,11 +27,8 @@ public struct URLSessionExecutor: RequestExecutor {
     public typealias ChallengeHandler =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
-    /// The default of ``spoolLimit``: 4 GiB.
-    public static let defaultSpoolLimit = 4 << 30
-
     /// The maximum size in bytes of a streamed request body, which is stored before it is sent; at least 0.
-    public let spoolLimit: Int
+    package let spoolLimit: Int
 
     let sessions: Sessions
 
@@ -56,7 +53,7 @@ public struct URLSessionExecutor: RequestExecutor {
     ///     negative value counts as 0. Bodies in memory and in files are not stored and are not limited.
     public init(
         configuration: URLSessionConfiguration = .default, tls: TLSConfiguration? = nil,
-        challengeHandler: ChallengeHandler? = nil, spoolLimit: Int = Self.defaultSpoolLimit
+        challengeHandler: ChallengeHandler? = nil, spoolLimit: Int = 4 << 30
     ) {
         let challenges = ConnectionChallenges(tls: tls.map { SessionTLSSettings($0) }, handler: challengeHandler)
         self.init(configuration, isInBackground: configuration.identifier != nil, challenges, spoolLimit: spoolLimit)

@@ -11,7 +11,7 @@ extension HARArchive {
     /// An entry that is malformed or cannot be replayed, such as a CONNECT or a data URL, is left out, and
     /// ``skippedEntries`` contains the reason.
     ///
-    /// - Throws: ``HARError`` if the data is longer than ``maximumBytes``, is not JSON, or has no list of entries.
+    /// - Throws: ``HARError`` if the data is longer than 256 MiB, is not JSON, or has no list of entries.
     public init(parsing data: Data) throws(HARError) {
         guard data.count <= Self.maximumBytes else {
             throw HARError(.tooLarge, "the archive has \(ErrorText.bytes(data.count))")

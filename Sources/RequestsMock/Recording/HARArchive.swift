@@ -12,7 +12,7 @@ import Requests
 /// ```
 public struct HARArchive: Hashable, Sendable {
     /// The maximum size of an archive that is read, 256 MiB.
-    public static let maximumBytes = 256 << 20
+    package static let maximumBytes = 256 << 20
 
     /// The exchanges, in the order in which they began.
     public var entries: [Entry]
@@ -139,7 +139,7 @@ public struct HARError: Error, Hashable, CustomStringConvertible {
         case missingMember
         /// A member has a value of the wrong type, or one that is not permitted.
         case invalidMember
-        /// The file has more than ``HARArchive/maximumBytes``.
+        /// The file has more than 256 MiB.
         case tooLarge
         /// The file cannot be read or written.
         case inaccessible

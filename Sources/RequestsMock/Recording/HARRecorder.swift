@@ -54,7 +54,7 @@ public struct HARRecorder: Middleware {
     }
 
     /// The number of recorded exchanges, including those that limits have removed.
-    public var recordedCount: Int { book.entries.withLock { $0.total } }
+    package var recordedCount: Int { book.entries.withLock { $0.total } }
 
     /// Performs the exchange and records it.
     ///
