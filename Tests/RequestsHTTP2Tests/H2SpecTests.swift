@@ -240,7 +240,9 @@ struct H2SpecTests {
         }
     }
 
-    @Test("the table contains every row of h2spec", .rows("H-3"), .enabled(if: Corpora.arePresent))
+    @Test(
+        "the table contains every row of h2spec", .rows("H-3"),
+        .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
     func complete() throws {
         let expected = try #require(Corpora.table("h2spec-client.txt"))
         #expect(expected.count == 56)
