@@ -36,7 +36,7 @@ let routes = MockExecutor(
                 XMLValue("d:propstat") { XMLValue("d:prop") { XMLValue("d:displayname") { name } } }
             }
         }
-        let body = try XMLValue("d:multistatus", namespace: "DAV:") { for name in names { name } }
+        let body = XMLValue("d:multistatus", namespace: "DAV:") { for name in names { name } }
         return .status(207, "\(body)", contentType: "application/xml")
     },
     .on(.put, "/b/2026/caf%C3%A9.txt") { request in
