@@ -108,15 +108,19 @@ struct RetryRefusalTests {
         #expect(error?.retryRefusal == nil && error?.description.contains("repeated") == false)
     }
 
-    @Test("the trace of a call has a line with the reason, also for a streamed response", arguments: [false, true])
-    func trace(isStreamed: Bool) async throws {
+    @Test(
+        "the trace of a call has a line with the reason, also for a streamed response", .rows("R-66"),
+        arguments: Transport.allCases, [false, true])
+    func trace(transport: Transport, isStreamed: Bool) async throws {
         let entries = Collected<RequestLogging.Entry>()
-        let executor = ResponseScript(.status(503)).executor.retrying(clock: ManualClock().clock())
-            .observing(.calls, by: RequestLogging.trace { entries.add($0) })
-        var request = try AnonymousRequestProvider("http://e.com").get(.data, from: "/x").prepared()
-        if isStreamed { request.delivery = .streamed }
-        let response = try await executor.execute(request)
-        if case .stream(let stream) = response.body { _ = try await stream.collect(limit: 1 << 10) }
+        try await transport.run(serving: ResponseScript(.status(503)).executor) { api, executor in
+            let traced = executor.retrying(clock: ManualClock().clock())
+                .observing(.calls, by: RequestLogging.trace { entries.add($0) })
+            var request = try api.get(.data, from: "/x").prepared()
+            if isStreamed { request.delivery = .streamed }
+            let response = try await traced.execute(request)
+            if case .stream(let stream) = response.body { _ = try await stream.collect(limit: 1 << 10) }
+        }
         let lines = entries.elements.flatMap(\.lines)
         #expect(lines.count { $0.contains("* repeated after: 503 Service Unavailable") } == 2, "\(lines)")
         #expect(lines.contains("* not repeated after 3 attempts: the retry policy permits no more retries"), "\(lines)")
