@@ -44,7 +44,7 @@ public struct SocketExecutor: RequestExecutor {
             if ForwardedExchange.signsIn(request, over: handle) {
                 return try await ForwardedExchange.perform(request, over: handle)
             }
-            return try await SocketExchange.perform(request, over: handle)
+            return try await Transmissions.perform(request, over: handle)
         } catch {
             throw error.adding(request: request)
         }

@@ -24,8 +24,6 @@ final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  /
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
     /// The way in which files are sent; nil chooses, see ``sendsFiles``.
     private let fileSending: FileSending?
-    /// Whether bytes may have arrived that no wait reports, because the TLS handshake has received them.
-    var mayHaveReceived: Bool { stream.isSecured && !isReused }
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
     /// The instant until which the connection may be used again.
@@ -72,6 +70,7 @@ extension Connection {
 
     /// Releases the memory of the exchange, before the connection returns to the pool.
     func endExchange() {
+        request.end()
         response.end()
     }
 
@@ -123,6 +122,14 @@ extension Connection {
 // MARK: Waiting
 
 extension Connection {
+    /// Returns whether an exchange tries to receive before a wait, see ``Exchange/receivesAtOnce``.
+    ///
+    /// True for the only call of its origin, and after a TLS handshake, which may have received bytes that no wait
+    /// reports.
+    func receivesAtOnce(on thread: CallingThread?) -> Bool {
+        wasAlone && thread == nil || stream.isSecured && !isReused
+    }
+
     /// Suspends until a direction of `wanted` is ready; without one, until the channel is signalled.
     ///
     /// A blocking call waits on its `thread`.

@@ -25,6 +25,11 @@ package struct HTTP1Request: Sendable {
         encoder = request.framing == .chunked ? ChunkEncoder() : nil
     }
 
+    /// Releases the memory that the exchange needed.
+    mutating func end() {
+        prefix = []
+    }
+
     /// Begins a piece of `count` bytes.
     mutating func beginPiece(of count: Int) {
         if encoder == nil { return }

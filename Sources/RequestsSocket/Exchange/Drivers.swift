@@ -3,7 +3,8 @@ import RequestsPOSIX
 
 // The loops that provide what an exchange and its connection need, and suspend for it.
 
-extension SocketExchange {
+/// The transmissions of a request, each of which is an exchange on a connection.
+enum Transmissions {
     /// Sends `request`, and returns the response; `transmission` is nil unless a proxy with an authenticator forwards
     /// it.
     static func perform(
@@ -66,7 +67,9 @@ extension SocketExchange {
         var acquisition = plan.acquisition()
         return plan.exchange(on: try await acquisition.value.connection())
     }
+}
 
+extension SocketExchange {
     /// Advances the exchange until it has nothing more to do, and suspends for what it needs.
     mutating func run() async throws(RequestError) {
         let thread = CallingThread.current

@@ -11,7 +11,7 @@ enum ForwardedExchange {
     /// Sends `request`, again as often as the challenges of the proxy require, and returns the last response.
     static func perform(_ request: PreparedRequest, over handle: PoolHandle) async throws(RequestError) -> RawResponse {
         guard var signIn = try handle.pool.proxies?.route(to: request.target)?.signIn(for: request) else {
-            return try await SocketExchange.perform(request, over: handle)
+            return try await Transmissions.perform(request, over: handle)
         }
         var earlier: [RawResponse.Metrics.Retry] = []
         while true {
@@ -34,7 +34,7 @@ enum ForwardedExchange {
             authorization: signIn.fieldValue.map { Field(name: .proxyAuthorization, value: $0) },
             isRepetition: !earlier.isEmpty)
         do throws(RequestError) {
-            return try await SocketExchange.perform(request, over: handle, as: transmission)
+            return try await Transmissions.perform(request, over: handle, as: transmission)
         } catch {
             throw error.adding(repetitions: earlier)
         }

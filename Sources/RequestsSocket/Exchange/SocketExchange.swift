@@ -188,7 +188,7 @@ extension SocketExchange {
 
     /// Determines whether the exchange tries to receive before a wait, see ``Exchange/receivesAtOnce``.
     mutating func prepareReceiving(on thread: CallingThread?) {
-        exchange.receivesAtOnce = connection.wasAlone && thread == nil || connection.mayHaveReceived
+        exchange.receivesAtOnce = connection.receivesAtOnce(on: thread)
     }
 
     /// Begins to produce the next piece of the body; when it is there, it ends the wait of the exchange.
