@@ -64,7 +64,7 @@ public struct URLSessionExecutor: RequestExecutor {
     init(
         _ configuration: URLSessionConfiguration, isInBackground: Bool,
         _ challenges: ConnectionChallenges = ConnectionChallenges(tls: nil, handler: nil),
-        spoolLimit: Int = Self.defaultSpoolLimit
+        spoolLimit: Int
     ) {
         self.spoolLimit = max(0, spoolLimit)
         sessions = Sessions(configuration, isInBackground: isInBackground, challenges)

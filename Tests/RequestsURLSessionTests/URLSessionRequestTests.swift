@@ -45,7 +45,7 @@ struct URLSessionRequestTests {
     @Test("with a configuration for background sessions, every call fails before anything is sent")
     func backgroundSessions() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
-            let executor = URLSessionExecutor(.ephemeral, isInBackground: true)
+            let executor = URLSessionExecutor(.ephemeral, isInBackground: true, spoolLimit: 0)
             let error = await executor.failure(of: PreparedRequest(target: try TargetURI("\(server.baseURL)/a")))
             #expect(error?.reason == .invalidRequest(.backgroundSessionNotSupported))
             #expect(error?.mayHaveReachedServer == false && server.record.requestCount == 0)
