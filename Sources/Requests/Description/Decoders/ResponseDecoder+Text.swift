@@ -13,9 +13,9 @@ extension ResponseDecoder where Response == String {
         }
     }
 
-    /// A decoder that returns the body as text like ``text``, with each ill-formed sequence replaced by U+FFFD.
+    /// A decoder that returns the body as text like `text`, with each ill-formed sequence replaced by U+FFFD.
     ///
-    /// Only UTF-8, US-ASCII and UTF-16 can be repaired; in other charsets an ill-formed body fails as with ``text``.
+    /// Only UTF-8, US-ASCII and UTF-16 can be repaired; in other charsets an ill-formed body fails as with `text`.
     public static var lossyText: ResponseDecoder {
         ResponseDecoder { head, data in
             if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
