@@ -71,6 +71,10 @@ struct ExchangeTests {
         #expect(empty.log == ["piece"] && empty.exchange.carrier.sentText.isEmpty)
         try empty.advance()
         #expect(empty.exchange.carrier.sentText.hasSuffix("Content-Length: 0\r\n\r\n"))
+        // A source that pauses may still produce bytes, or fail.
+        var pausing = try ExchangeSteps(.example(.put, body: Self.produced(0)), [.nothing, .nothing])
+        try pausing.advance(2)
+        #expect(pausing.log.first == "piece" && pausing.exchange.carrier.sentText.isEmpty)
     }
 
     @Test(
@@ -186,7 +190,10 @@ struct ExchangeTests {
         let (lost, _) = try steps.lose()
         let early = lost.error(after: RequestError(.connectionFailed).beforeSending())
         #expect(early.reason == .connectionLost && early.mayHaveReachedServer)
-        #expect(lost.error(after: RequestError(.cancelled)).reason == .cancelled)
+        for reason in [RequestError.Reason.cancelled, .timedOut(.total)] {
+            let ended = lost.error(after: RequestError(reason).beforeSending())
+            #expect(ended.reason == reason && ended.mayHaveReachedServer)
+        }
         steps = steps.transmitting(on: ScriptedCarrier([.end], accepting: [.failure(32)]), after: lost)
         let (second, error) = try steps.lose()
         #expect(error.reason == .connectionLost && error.mayHaveReachedServer)

@@ -38,7 +38,10 @@ package struct HTTP1Request: Sendable {
     }
 
     /// Completes the present piece, and returns whether that takes more bytes.
+    ///
+    /// Only chunks have an end. The head of a body without bytes is sent when its source has ended.
     mutating func endPiece() -> Bool {
+        if encoder == nil { return false }
         dropSent()
         encoder?.endChunk(in: &prefix)
         return hasUnsentPrefix
