@@ -77,6 +77,21 @@ struct SendingTests {
         #expect(peer.connections == 1)
     }
 
+    @Test("a source that loses another connection has not lost the one of its request", .rows("R-5"))
+    func lostSource() async throws {
+        struct Lost: RequestBody.Source {
+            mutating func next() async throws -> Data? { throw RequestError(.connectionLost) }
+        }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+        let executor = SocketExecutor()
+        _ = try await executor.execute(try peer.request())
+        let body = RequestBody.stream(length: nil, isReplayable: true) { Lost() }
+        let error = await executor.failure(of: try peer.request(.put, body: body))
+        #expect(error?.reason == .bodyEncodingFailed)
+        #expect((error?.underlying as? RequestError)?.reason == .connectionLost)
+        #expect(peer.connections == 1)
+    }
+
     @Test("the last chunk of a stream that fails is not sent", .rows("R-5"))
     func chunkedFailure() async throws {
         let peer = try ScriptedPeer { line, _, peer in

@@ -218,6 +218,11 @@ extension RequestError {
         changing { $0.nothingWasSent = true }
     }
 
+    /// Returns this error of a call whose request may have reached the server before.
+    package func afterSending() -> RequestError {
+        changing { $0.nothingWasSent = false }
+    }
+
     /// Runs `operation` and throws its errors as `RequestError`.
     ///
     /// A `RequestError` is thrown as it is, and a `CancellationError` becomes ``Reason/cancelled``. Any other error

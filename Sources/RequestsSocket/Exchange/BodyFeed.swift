@@ -79,7 +79,7 @@ private final class Producer: @unchecked Sendable {  // one task at a time uses 
                 return .success(BodyFeed.Piece(data: nil))
             }
         } catch {
-            return .failure(error)
+            return .failure(error.ofSource)
         }
     }
 
@@ -89,5 +89,18 @@ private final class Producer: @unchecked Sendable {  // one task at a time uses 
             state.isAwaited = piece == nil
             return piece
         }?.get()
+    }
+}
+
+extension RequestError {
+    /// The error of a call whose body has a source that failed with this error.
+    ///
+    /// A source that reads another response can lose its connection; the exchange has not lost its own.
+    fileprivate var ofSource: RequestError {
+        switch reason {
+        case .connectionFailed, .connectionLost, .hostNotFound, .protocolViolation:
+            RequestError(.bodyEncodingFailed, underlying: self)
+        default: self
+        }
     }
 }

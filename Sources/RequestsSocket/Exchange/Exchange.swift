@@ -140,7 +140,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
 
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
     ///
-    /// The first transmission is not made after an `earlier` one.
+    /// `earlier` is nil for the first transmission.
     package init(
         _ outgoing: consuming OutgoingRequest, on carrier: consuming C, isReused: Bool,
         stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil,

@@ -47,6 +47,7 @@ package struct LostTransmission: Sendable {
 
     /// Returns the error of a call whose next transmission failed with `next`, possibly before it was sent.
     package func error(after next: RequestError) -> RequestError {
-        hasWritten && !next.mayHaveReachedServer ? error : next
+        guard hasWritten, !next.mayHaveReachedServer else { return next }
+        return next.endsCall ? next.afterSending() : error
     }
 }

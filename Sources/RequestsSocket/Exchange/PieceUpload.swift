@@ -18,7 +18,7 @@ struct PieceUpload: Sendable {
     /// It is sent only when the source has ended, so that the server never treats the beginning of a longer body as the
     /// whole.
     private var last: Data?
-    /// The part that has been received, and not returned.
+    /// The received part that was not returned yet.
     private var received: Next?
     /// Whether all pieces have been received.
     private(set) var isComplete = false

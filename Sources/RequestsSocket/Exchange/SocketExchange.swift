@@ -18,7 +18,7 @@ struct PlannedExchange: ~Copyable, Sendable {
     private let outgoing: OutgoingRequest
     /// Whether the request continues a running call, which may complete while the executor drains.
     private let isContinuation: Bool
-    /// The transmission after which the request is sent again.
+    /// The lost transmission that this one repeats; nil for the first.
     private let earlier: LostTransmission?
 
     /// Checks the request as far as possible without a connection.
