@@ -204,6 +204,16 @@ public struct RawResponse: Sendable {
             set { extraValues.retryRefusal = newValue }
         }
 
+        /// Adds what middleware has recorded in `other`, which are measurements of the same exchange.
+        package mutating func addRecords(of other: Metrics) {
+            cacheStatus = cacheStatus ?? other.cacheStatus
+            encodedBodyLength = encodedBodyLength ?? other.encodedBodyLength
+            contentEncoding = contentEncoding ?? other.contentEncoding
+            restartReason = restartReason ?? other.restartReason
+            retries = other.retries
+            retryRefusal = other.retryRefusal
+        }
+
         /// The number of ``retries``, determined without copying them.
         var retryCount: Int { extras == nil ? 0 : extraValues.retries.count }
 

@@ -75,8 +75,7 @@ final class ObservedExchange: Sendable {
     ) {
         // The stream measures its own exchange only.
         var metrics = stream.metrics ?? response.metrics
-        metrics.retries = response.metrics.retries
-        metrics.retryRefusal = response.metrics.retryRefusal
+        metrics.addRecords(of: response.metrics)
         var report = report(outcome, response, metrics)
         report.trailers = stream.trailers
         report.isStreamed = true

@@ -28,7 +28,7 @@ public final class MemoryBudget: Middleware {
 
     private let shares: Shares
 
-    /// By how many bytes the space for a body of unknown length grows.
+    /// The number of bytes by which the space for a body of unknown length grows.
     private static let step = 64 << 10
 
     /// Creates a budget of `size` bytes; a number below 0 counts as 0.

@@ -153,6 +153,9 @@ enum RateLimitFields {
                 pause = longer(pause, of: text.replacingBytes { $0 == 0x2C ? ";" : nil }[...])
             }
         }
+        // Such a limit is for a part of the API only, and requests to other parts are accepted until one is refused.
+        let isPartial = header["X-RateLimit-Resource"] != nil || header["X-RateLimit-Bucket"] != nil
+        if isPartial, head.status.isSuccess { return pause }
         for (remaining, reset) in separateFields {
             guard let remaining = header[remaining], number(remaining[...]) == 0, let reset = header[reset],
                 let number = number(reset[...])

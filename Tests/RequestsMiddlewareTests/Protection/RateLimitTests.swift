@@ -131,6 +131,12 @@ struct RateLimitTests {
             (200, ["RateLimit-Remaining": "1", "RateLimit-Reset": "30"], 0),
             (200, ["X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30),
             (429, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30),
+            (
+                200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30", "X-RateLimit-Resource": "search"], 0
+            ),
+            (
+                403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30", "X-RateLimit-Resource": "core"], 30
+            ),
             (403, ["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "30"], 0),
             (200, ["x-rate-limit-limit": "900", "x-rate-limit-remaining": "0", "x-rate-limit-reset": "30"], 30),
             (200, ["X-RateLimit-Remaining": "0", "X-Rate-Limit-Reset": "30"], 0),
