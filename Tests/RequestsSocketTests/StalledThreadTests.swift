@@ -14,6 +14,17 @@ extension SocketExecutor {
         }
     }
 
+    /// Returns the text of a streamed response, whose head a blocking call returns.
+    fileprivate func streamedTextInPlace(_ request: PreparedRequest) async -> String? {
+        do throws(RequestError) {
+            let response = try inPlace(request.with { $0.delivery = .streamed }).get()
+            guard case .stream(let stream) = response.body else { return nil }
+            return String(decoding: try await stream.collect(limit: 100), as: UTF8.self)
+        } catch {
+            return "\(error)"
+        }
+    }
+
     fileprivate func text(_ request: PreparedRequest) async -> String? {
         do throws(RequestError) {
             return try await execute(request).text
@@ -44,8 +55,13 @@ struct StalledThreadTests {
             await withTaskGroup(of: String?.self) { group in
                 for number in 0..<32 {
                     group.addTask {
-                        // Alternating, so that an awaited call has the connection when the threads are blocked.
-                        number % 2 == 0 ? await executor.text(request) : executor.textInPlace(request)
+                        // Alternating, so that an awaited call or a stream has the connection when the threads are
+                        // blocked.
+                        switch number % 4 {
+                        case 1: await executor.streamedTextInPlace(request)
+                        case 3: executor.textInPlace(request)
+                        default: await executor.text(request)
+                        }
                     }
                 }
                 return await group.reduce(into: []) { $0.append($1) }

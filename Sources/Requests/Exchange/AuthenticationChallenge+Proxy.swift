@@ -20,7 +20,7 @@ extension AuthenticationChallenge {
         ///   - method: The method.
         ///   - target: The request target as it is sent.
         ///   - body: The body; nil for a file or a stream. The default is an empty body.
-        package init(to proxy: String, method: HTTPMethod, target: String, body: Data? = Data()) {
+        public init(to proxy: String, method: HTTPMethod, target: String, body: Data? = Data()) {
             self.proxy = proxy
             self.method = method
             self.target = target

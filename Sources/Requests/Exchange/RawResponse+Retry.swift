@@ -40,15 +40,15 @@ extension RawResponse.Metrics.Retry {
     public enum Refusal: Hashable, Sendable {
         /// The call was cancelled, or its total limit has passed.
         case callEnded
-        /// No rule of the retry policy contains the failure.
+        /// The retry policy does not cover the failure.
         case failureNotIncluded
-        /// The request is not idempotent, and the server may have received it.
+        /// The request is not idempotent.
         case notIdempotent
         /// The body can be sent only once.
         case bodyNotReplayable
         /// The retry policy permits no more retries.
         case retriesExhausted
-        /// The deadline of the call would pass before the delay has.
+        /// The delay would end after the deadline of the call.
         case deadlineTooClose
         /// The retry budget of the executor has no tokens.
         case budgetExhausted

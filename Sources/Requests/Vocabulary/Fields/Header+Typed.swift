@@ -56,7 +56,7 @@ extension Header {
     }
 
     /// The challenges in all Proxy-Authenticate fields of a response with status 407, in order.
-    package var proxyChallenges: [AuthenticationChallenge] {
+    public var proxyChallenges: [AuthenticationChallenge] {
         values(of: .proxyAuthenticate).flatMap(AuthenticationChallenge.challenges)
     }
 
