@@ -176,12 +176,12 @@ struct HTTP2FloodTests {
             _ = peer.sent()
             #expect(peer.state.write(peer.slot(1), 10_000) == 10_000)
             #expect(peer.state.write(peer.slot(1), 5) == 5)
-            var bytes = Self.bytes(peer.state.output)
+            var bytes = Self.bytes(peer.state.output())
             var events: [ConnectionEvent] = []
             bytes.removeLast(bytes.count - written)
             peer.state.written(written, into: &events)
             peer.receive(WireFrame.ping())
-            bytes += Self.bytes(peer.state.output)
+            bytes += Self.bytes(peer.state.output())
             #expect(peer.state.outputCount == bytes.count - written)
             let reading = FrameReading(FrameReader.preface + WireFrame.settings() + bytes, as: .server)
             let kinds = reading.frames.dropFirst().map { if case .data(let part) = $0 { part.countedBytes } else { 0 } }

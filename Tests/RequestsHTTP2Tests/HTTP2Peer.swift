@@ -77,7 +77,7 @@ struct HTTP2Peer: ~Copyable {
         var frames: [Frame] = []
         // Writing gives streams their turn, but only their owners write.
         var bytes: [UInt8] = []
-        for piece in state.output {
+        for piece in state.output() {
             switch piece {
             case .frames(let slice): bytes += slice
             case .body(_, let count): bytes += [UInt8](repeating: 0, count: count)

@@ -79,7 +79,7 @@ struct HeaderLimitTests {
         peer.receive(WireFrame.settings([(1, 0), (1, 100), (1, 4_096)]))
         peer.open(header: [("x-a", "b")])
         peer.open(header: [("x-a", "b")])
-        let output = peer.state.output.compactMap { if case .frames(let slice) = $0 { Array(slice) } else { nil } }
+        let output = peer.state.output().compactMap { if case .frames(let slice) = $0 { Array(slice) } else { nil } }
         // Two updates, to 0 and to 4,096, precede the first field (RFC 7541 §4.2).
         let bytes = output.flatMap { $0 }.dropFirst(WireFrame.settingsAcknowledgement.count + 9)
         #expect(Array(bytes.prefix(4)) == [0x20, 0x3F, 0xE1, 0x1F])

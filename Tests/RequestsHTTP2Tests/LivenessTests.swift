@@ -109,7 +109,7 @@ struct LivenessTests {
             pair.now = pair.now.advanced(by: .milliseconds(20))
             pair.client.expire(at: pair.now)
             while pair.client.open(at: pair.now) {}
-            #expect(pair.client.state.output.count < 3)
+            #expect(pair.client.state.outputCount < 1_000)
             pair.transfer()
             #expect(pair.server.state.streamCount <= 10)
             for stream in pair.client.streams.keys where pair.client.streams[stream]?.isOver == false {

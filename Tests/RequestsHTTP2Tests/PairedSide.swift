@@ -90,7 +90,7 @@ struct PairedSide: ~Copyable {
     /// Sends at most `limit` bytes, and returns them.
     mutating func send(_ limit: Int) -> [UInt8] {
         var bytes: [UInt8] = []
-        for piece in state.output where bytes.count < limit {
+        for piece in state.output() where bytes.count < limit {
             switch piece {
             case .frames(let slice): bytes += slice.prefix(limit - bytes.count)
             case .body(let slot, let count):

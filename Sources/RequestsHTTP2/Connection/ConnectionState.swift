@@ -2,7 +2,7 @@ package import Requests
 
 /// A connection of HTTP/2 (RFC 9113), as a value that performs no I/O and has no clock.
 ///
-/// Pass it what arrives with ``receive(_:at:into:)``, and send what ``output`` contains. All functions are called under
+/// Pass it what arrives with ``receive(_:at:into:)``, and send what ``output()`` returns. All functions are called under
 /// one lock; bodies are never copied: events and ``OutputPiece/body(_:count:)`` name bytes that their owner keeps.
 package struct ConnectionState: ~Copyable, Sendable {
     let role: HTTP2Role
@@ -55,7 +55,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     var cancellations: LeakingCount
     var peerResets: LeakingCount
 
-    /// Creates a connection, whose ``output`` begins with the preface, SETTINGS and WINDOW_UPDATE.
+    /// Creates a connection, whose ``output()`` begins with the preface, SETTINGS and WINDOW_UPDATE.
     ///
     /// - Parameters:
     ///   - role: The side of this value.
@@ -135,16 +135,19 @@ package struct ConnectionState: ~Copyable, Sendable {
 
     // MARK: Output
 
-    /// The pieces to send, in their order.
-    package var output: [OutputPiece] { queue.pieces }
+    /// Returns the pieces to send, in their order.
+    ///
+    /// They may be sent without the lock: what is appended meanwhile follows them. Exactly one call of
+    /// ``written(_:into:)`` follows each call, with 0 if nothing could be sent.
+    package mutating func output() -> [OutputPiece] { queue.pieces() }
 
-    /// The number of bytes that the peer may send in bodies, when it has received ``output``.
+    /// The number of bytes that the peer may send in bodies, when it has received ``output()``.
     package var receiveCredit: Int { receiveWindow.available }
 
-    /// The number of bytes of ``output``.
+    /// The number of bytes of ``output()``.
     package var outputCount: Int { queue.count }
 
-    /// Records that the first `count` bytes of ``output`` were sent, and appends the streams that can write now.
+    /// Records that the first `count` bytes of ``output()`` were sent, and appends the streams that can write now.
     package mutating func written(_ count: Int, into events: inout [ConnectionEvent]) {
         queue.remove(count)
         if failure == nil { reportCapacity(into: &events) }

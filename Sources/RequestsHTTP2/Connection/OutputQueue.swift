@@ -30,9 +30,13 @@ struct OutputQueue: ~Copyable, Sendable {
     private(set) var bodyCount = 0
     /// The number of acknowledgements that wait.
     private(set) var acknowledgements = 0
+    /// The number of the first parts that were handed out, and whose bytes may be on their way.
+    private var handedOut = 0
 
-    /// The pieces from the first byte that was not written on.
-    var pieces: [OutputPiece] {
+    /// Returns the pieces from the first byte that was not written on; nothing is inserted before the last of them
+    /// until ``remove(_:)``.
+    mutating func pieces() -> [OutputPiece] {
+        handedOut = parts.count
         var pieces: [OutputPiece] = []
         for (position, part) in parts.enumerated() {
             let done = position == 0 ? begun : 0
@@ -51,8 +55,10 @@ struct OutputQueue: ~Copyable, Sendable {
         let end = writer.bytes.count
         count += end - start
         self.acknowledgements += acknowledgements
-        // A part that has begun is not extended, so that its acknowledgements are counted until it is written.
-        if let last = parts.last, last.slot == nil, last.frames.upperBound == start, parts.count > 1 || begun == 0 {
+        // A part that is being written is not extended, so that its acknowledgements are counted until it is written.
+        if let last = parts.last, last.slot == nil, last.frames.upperBound == start,
+            parts.count > max(handedOut, begun > 0 ? 1 : 0)
+        {
             parts[parts.count - 1].frames = last.frames.lowerBound..<end
             parts[parts.count - 1].acknowledgements += acknowledgements
         } else {
@@ -70,18 +76,21 @@ struct OutputQueue: ~Copyable, Sendable {
         bodyCount += length
     }
 
-    /// Inserts a PING acknowledgement before all frames that have not begun to be written (RFC 9113 §6.7).
+    /// Inserts a PING acknowledgement before all frames that are not being written (RFC 9113 §6.7).
+    ///
+    /// The first part, which contains the preface and SETTINGS, precedes every frame (RFC 9113 §3.4).
     mutating func insertAcknowledgement(ofPing opaque: [UInt8]) {
         let start = writer.bytes.count
         writer.ping(opaque, isAcknowledgement: true)
         let part = Part(frames: start..<writer.bytes.count, acknowledgements: 1)
         count += part.count
         acknowledgements += 1
-        parts.insert(part, at: begun > 0 ? 1 : 0)
+        parts.insert(part, at: max(handedOut, begun > 0 || written == 0 ? 1 : 0))
     }
 
     /// Removes the first `length` bytes, which were written; at most those that wait.
     mutating func remove(_ length: Int) {
+        handedOut = 0
         let length = min(max(length, 0), count)
         written += length
         count -= length
