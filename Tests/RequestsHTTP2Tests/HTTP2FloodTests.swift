@@ -109,6 +109,42 @@ struct HTTP2FloodTests {
         #expect(peer.error == nil)
     }
 
+    @Test("requests that make a server reset their streams end the connection", .rows("H-27"))
+    func madeResets() {
+        var peer = HTTP2Peer(.server)
+        var number: StreamID = 0
+        func request(_ peer: inout HTTP2Peer) {
+            let stream = 2 * number + 1
+            peer.receive(WireFrame.headers(Block.request(), on: stream, ends: true) + WireFrame.windowUpdate(stream, 0))
+            number += 1
+            _ = peer.sent()
+        }
+        while number < 100 { request(&peer) }
+        #expect(peer.error == nil)
+        request(&peer)
+        #expect(peer.error?.violation == .manyStreamErrors)
+        #expect(peer.error?.code == .enhanceYourCalm)
+    }
+
+    @Test("streams that a server had to reset count as those that its client has reset", .rows("H-27", "H-43"))
+    func countedResets() {
+        var limits = HTTP2Limits()
+        limits.resets = (burst: 10, perSecond: 1)
+        var peer = HTTP2Peer(.server, limits: limits)
+        var response = OutgoingFields()
+        response.append(":status", "204")
+        for number: StreamID in 0..<20 {
+            // Complete responses between them restore only the other count.
+            peer.receive(WireFrame.headers(Block.request(), on: 4 * number + 1, ends: true))
+            peer.state.respond(to: peer.slot(4 * number + 1), response, endsStream: true)
+            peer.receive(WireFrame.headers(Block.request(), on: 4 * number + 3, ends: true))
+            peer.receive(WireFrame.windowUpdate(4 * number + 3, 0))
+            _ = peer.sent()
+            #expect((peer.error != nil) == (number >= 9))
+        }
+        #expect(peer.error?.violation == .manyResets)
+    }
+
     @Test("complete responses restore the number of streams that may fail", .rows("H-27"))
     func restoredErrors() {
         var peer = HTTP2Peer()

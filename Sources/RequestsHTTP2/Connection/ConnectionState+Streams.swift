@@ -51,13 +51,15 @@ extension ConnectionState {
         if streams[index].isQueued { turns.removeAll { $0.index == index } }
         streamWindows -= streams[index].receiveWindow.size
         if let ending { closed.record(streams[index].id, ending) }
+        // A request alone proves nothing: its stream can fail afterwards, at our cost (CVE-2025-8671).
+        if role == .server, ending == .ended { streamErrors.restore(1) }
         streams.remove(at: index)
     }
 
     /// Records that the peer has sent the whole message.
     mutating func endReceiving(_ index: Int, into events: inout [ConnectionEvent]) {
         streams[index].receiving = .ended
-        streamErrors.restore(1)
+        if role == .client { streamErrors.restore(1) }
         events.append(.ended(streams.slot(at: index)))
         if streams[index].sending == .ended { close(index, as: .ended) }
     }
@@ -101,6 +103,13 @@ extension ConnectionState {
         sendReset(index, error.code, at: now)
         if isKnown { events.append(.reset(slot, StreamReset(code: error.code, isUnprocessed: false, error: error))) }
         guard streamErrors.take() else { throw HTTP2Error(.manyStreamErrors, in: type, on: slot.stream) }
+        try countPeerReset(in: type, on: slot.stream, at: now)
+    }
+
+    /// Counts a stream that the client of this server has reset, or has made the server reset.
+    mutating func countPeerReset(in type: FrameType, on id: StreamID, at now: Deadline) throws(HTTP2Error) {
+        guard role == .server else { return }
+        guard peerResets.add(at: now) else { throw HTTP2Error(.manyResets, in: type, on: id) }
     }
 
     /// Handles a frame that violates a rule only for its stream.
@@ -122,7 +131,7 @@ extension ConnectionState {
     ) throws(HTTP2Error) {
         switch place(of: id) {
         case .active(let index):
-            if role == .server, !peerResets.add(at: now) { throw HTTP2Error(.manyResets, in: .resetStream, on: id) }
+            try countPeerReset(in: .resetStream, on: id, at: now)
             let slot = streams.slot(at: index)
             let isUnprocessed = (code == .refusedStream || code == .http11Required) && !streams[index].hasResponse
             close(index, as: .reset)
