@@ -145,6 +145,24 @@ struct HTTP2FloodTests {
         #expect(peer.error?.violation == .manyResets)
     }
 
+    @Test("streams above the limit, or after the end was announced, are refused within a budget", .rows("H-27"))
+    func refusals() {
+        for isDraining in [false, true] {
+            var limits = HTTP2Limits()
+            limits.concurrentStreams = 1
+            var peer = HTTP2Peer(.server, limits: limits)
+            peer.receive(WireFrame.headers(Block.request(), on: 1, ends: true))
+            if isDraining { peer.state.drain() }
+            for number: StreamID in 1..<1_000 {
+                peer.receive(WireFrame.headers(Block.request(), on: 2 * number + 1, ends: true))
+            }
+            #expect(peer.error == nil)
+            #expect(peer.state.outputCount < 20_000)
+            peer.receive(WireFrame.headers(Block.request(), on: 2_001, ends: true))
+            #expect(peer.error?.violation == .manyResets)
+        }
+    }
+
     @Test("complete responses restore the number of streams that may fail", .rows("H-27"))
     func restoredErrors() {
         var peer = HTTP2Peer()

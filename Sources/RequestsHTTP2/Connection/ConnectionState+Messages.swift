@@ -6,7 +6,6 @@ extension ConnectionState {
         of id: StreamID, endsStream: Bool, at now: Deadline, into events: inout [ConnectionEvent]
     ) throws(HTTP2Error) {
         let block = reader.block
-        emptyFrames.restore(block.count)
         // Decoded even if the stream is closed, because all blocks change the table (RFC 9113 §4.3).
         var fields: ReceivedFields?
         var isTooLarge = false
@@ -19,8 +18,9 @@ extension ConnectionState {
             case .listTooLarge: isTooLarge = true
             }
         }
-        if role == .server, !id.isMultiple(of: 2), id > lastPeerStream { openPeerStream(id, at: now) }
+        if role == .server, !id.isMultiple(of: 2), id > lastPeerStream { try openPeerStream(id, at: now) }
         guard let index = try activeStream(id, in: .headers) else { return }
+        emptyFrames.restore(block.count)
         do throws(HTTP2Violation) {
             guard !isTooLarge else { throw .headerListTooLarge }
             switch streams[index].receiving {
@@ -39,9 +39,12 @@ extension ConnectionState {
     }
 
     /// Adds a stream of the client to the table, or refuses it above the limit.
-    private mutating func openPeerStream(_ id: StreamID, at now: Deadline) {
+    ///
+    /// - Throws: A connection error if too many streams were refused or reset.
+    private mutating func openPeerStream(_ id: StreamID, at now: Deadline) throws(HTTP2Error) {
         lastPeerStream = id
         guard !isDraining, streams.count < limits.concurrentStreams else {
+            try countPeerReset(in: .headers, on: id, at: now)
             queue.append { $0.resetStream(id, .refusedStream) }
             return
         }
