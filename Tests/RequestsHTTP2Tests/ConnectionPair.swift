@@ -19,8 +19,8 @@ struct ConnectionPair: ~Copyable {
 
     /// Moves at most `limit` bytes in each direction, and lets both sides read them.
     mutating func transfer(_ limit: Int = .max) {
-        server.inbox += client.send(limit)
-        client.inbox += server.send(limit)
+        server.inbox += client.send(limit, at: now)
+        client.inbox += server.send(limit, at: now)
         server.receive(limit, at: now)
         client.receive(limit, at: now)
     }
@@ -87,8 +87,8 @@ struct ConnectionPair: ~Copyable {
         case 9, 10: server.write(served, limit)
         case 11: server.consume(served, limit, at: now)
         case 12: resetByServer(served)
-        case 13: server.inbox += client.send(limit)
-        case 14: client.inbox += server.send(limit)
+        case 13: server.inbox += client.send(limit, at: now)
+        case 14: client.inbox += server.send(limit, at: now)
         case 15: server.receive(min(limit, Int.random(in: 1...500, using: &random)), at: now)
         case 16: client.receive(min(limit, Int.random(in: 1...500, using: &random)), at: now)
         case 17:

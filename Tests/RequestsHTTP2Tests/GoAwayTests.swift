@@ -140,7 +140,7 @@ struct GoAwayTests {
         peer.open()
         #expect(peer.state.hasSentHead(of: peer.slot(3)) == false)
         var events: [ConnectionEvent] = []
-        peer.state.written(1, into: &events)
+        peer.state.written(1, at: peer.now, into: &events)
         #expect(peer.state.hasSentHead(of: peer.slot(3)) == true)
     }
 

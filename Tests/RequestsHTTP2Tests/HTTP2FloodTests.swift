@@ -233,7 +233,7 @@ struct HTTP2FloodTests {
             var bytes = Self.bytes(peer.state.output())
             var events: [ConnectionEvent] = []
             bytes.removeLast(bytes.count - written)
-            peer.state.written(written, into: &events)
+            peer.state.written(written, at: peer.now, into: &events)
             peer.receive(WireFrame.ping())
             bytes += Self.bytes(peer.state.output())
             #expect(peer.state.outputCount == bytes.count - written)

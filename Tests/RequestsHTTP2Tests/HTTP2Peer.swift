@@ -87,7 +87,7 @@ struct HTTP2Peer: ~Copyable {
         while let frame = try? reader.next(in: bytes.span, at: &position) { frames.append(frame) }
         precondition(position == bytes.count, "the output consists of valid frames")
         var events: [ConnectionEvent] = []
-        state.written(bytes.count, into: &events)
+        state.written(bytes.count, at: now, into: &events)
         for event in events { record(event, []) }
         return frames
     }

@@ -25,7 +25,7 @@ struct OutputTests {
             let count = max(0, pieces.count - kept)
             bytes += pieces.prefix(count)
             var events: [ConnectionEvent] = []
-            peer.state.written(count, into: &events)
+            peer.state.written(count, at: peer.now, into: &events)
         }
         // Frame headers and PINGs of more than 200 KiB, so that memory is released several times.
         for number in 0..<8_000 {
@@ -56,7 +56,7 @@ struct OutputTests {
             peer.receive(WireFrame.ping())
             #expect(peer.state.write(peer.slot(1), 5) == 5)
             var events: [ConnectionEvent] = []
-            peer.state.written(written, into: &events)
+            peer.state.written(written, at: peer.now, into: &events)
             let rest = Self.bytes(peer.state.output())
             #expect(rest.starts(with: first.dropFirst(written)), "\(written)")
             let bytes = FrameReader.preface + WireFrame.settings() + first.prefix(written) + rest
@@ -65,7 +65,7 @@ struct OutputTests {
             #expect(reading.error == nil)
             #expect(kinds == [10_000, 0, 5], "\(written)")
             // What was handed out and not sent is not being sent any more.
-            peer.state.written(0, into: &events)
+            peer.state.written(0, at: peer.now, into: &events)
             peer.receive(WireFrame.ping([8, 7, 6, 5, 4, 3, 2, 1]))
             let last = Self.bytes(peer.state.output())
             let acknowledgement = WireFrame.ping([8, 7, 6, 5, 4, 3, 2, 1], isAcknowledgement: true)
@@ -82,7 +82,7 @@ struct OutputTests {
                 var events: [ConnectionEvent] = []
                 if isHandedOut {
                     _ = state.output()
-                    state.written(0, into: &events)
+                    state.written(0, at: now, into: &events)
                 }
                 let bytes = (role == .server ? FrameReader.preface : []) + WireFrame.settings() + WireFrame.ping()
                 try state.receive(bytes.span, at: now, into: &events)

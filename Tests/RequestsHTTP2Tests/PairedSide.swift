@@ -88,7 +88,7 @@ struct PairedSide: ~Copyable {
     // MARK: Transport
 
     /// Sends at most `limit` bytes, and returns them.
-    mutating func send(_ limit: Int) -> [UInt8] {
+    mutating func send(_ limit: Int, at now: Deadline) -> [UInt8] {
         var bytes: [UInt8] = []
         for piece in state.output() where bytes.count < limit {
             switch piece {
@@ -101,7 +101,7 @@ struct PairedSide: ~Copyable {
             }
         }
         var events: [ConnectionEvent] = []
-        state.written(bytes.count, into: &events)
+        state.written(bytes.count, at: now, into: &events)
         for event in events { receive(event, []) }
         return bytes
     }

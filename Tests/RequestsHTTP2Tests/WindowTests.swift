@@ -169,6 +169,40 @@ struct WindowTests {
         #expect(peer.state.write(peer.slot(3), 100_000) == 10_000)
     }
 
+    @Test("a stream that has its turn and stays silent delays the others only once", .rows("H-45"))
+    func silentTurn() {
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
+        for stream: StreamID in [1, 3, 5] {
+            peer.open(endsStream: false)
+            while peer.state.write(peer.slot(stream), 100_000) > 0 {}
+        }
+        _ = peer.sent()
+        peer.receive(WireFrame.windowUpdate(0, 10_000))
+        #expect(peer.takeLog() == ["1 capacity"])
+        let deadline = peer.now.advanced(by: .milliseconds(10))
+        #expect(peer.state.deadline == deadline)
+        peer.pass(.milliseconds(9))
+        peer.expire()
+        #expect(peer.takeLog() == [])
+        peer.pass(.milliseconds(1))
+        peer.expire()
+        #expect(peer.takeLog() == ["3 capacity"])
+        #expect(peer.state.write(peer.slot(3), 9_000) == 9_000)
+        // What is left is for stream 5, although stream 1 still has its turn.
+        _ = peer.sent()
+        #expect(peer.takeLog() == ["5 capacity"])
+        #expect(peer.state.write(peer.slot(5), 400) == 400)
+        #expect(peer.state.deadline == .distantFuture)
+        #expect(peer.state.write(peer.slot(1), 10_000) == 600)
+        // Turns continue with room for one frame each.
+        for stream: StreamID in [3, 5, 1] {
+            #expect(peer.state.write(peer.slot(stream), 10_000) == 0)
+            _ = peer.sent()
+        }
+        peer.receive(WireFrame.windowUpdate(0, 16_384))
+        #expect(peer.takeLog() == ["3 capacity"])
+    }
+
     // MARK: What we receive
 
     /// The increments of the WINDOW_UPDATE frames of a stream, or of the connection (0).

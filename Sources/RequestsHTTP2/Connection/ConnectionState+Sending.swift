@@ -90,8 +90,7 @@ extension ConnectionState {
             return 0
         }
         let hasTurn = streams[index].isGranted || turns.isEmpty
-        if streams[index].isGranted { grants -= 1 }
-        streams[index].isGranted = false
+        endGrant(of: index)
         let allowed = hasTurn ? min(count, streams[index].sendWindow, room, FrameReader.maximumPayload) : 0
         guard allowed > 0 else {
             streams[index].wantsCapacity = true
@@ -110,8 +109,7 @@ extension ConnectionState {
     /// Ends the message, with trailers if there are any; bytes that were not written are left out.
     package mutating func end(_ slot: StreamSlot, trailers: OutgoingFields? = nil) {
         guard failure == nil, let index = streams.index(of: slot), streams[index].sending == .body else { return }
-        if streams[index].isGranted { grants -= 1 }
-        streams[index].isGranted = false
+        endGrant(of: index)
         if let trailers {
             sendBlock(trailers, index, endsStream: true)
         } else {
@@ -130,10 +128,21 @@ extension ConnectionState {
         turns.append(streams.slot(at: index))
     }
 
+    /// Ends the turn of a stream, if it has it.
+    mutating func endGrant(of index: Int) {
+        guard streams[index].isGranted else { return }
+        streams[index].isGranted = false
+        // The reservation may have expired.
+        grants = max(0, grants - 1)
+        if grants == 0 { grantsExpire = .distantFuture }
+    }
+
     /// Notifies the streams whose turn it is, one for each frame for which there is room.
     ///
-    /// Nothing is reserved for them: a stream that does not write delays no other.
-    mutating func grantTurns(into events: inout [ConnectionEvent]) {
+    /// Room for a frame of each is reserved, but not for long, so that a stream that does not write delays the others
+    /// only once. It may still write later.
+    mutating func grantTurns(at now: Deadline, into events: inout [ConnectionEvent]) {
+        if grantsExpire <= now { (grants, grantsExpire) = (0, .distantFuture) }
         var granted = 0
         while granted < turns.count, room - grants * FrameReader.maximumPayload > 0 {
             let slot = turns[granted]
@@ -144,6 +153,7 @@ extension ConnectionState {
             guard streams[index].wantsCapacity, streams[index].sendWindow > 0 else { continue }
             streams[index].wantsCapacity = false
             streams[index].isGranted = true
+            if grants == 0 { grantsExpire = now.advanced(by: HTTP2Limits.grantTime) }
             grants += 1
             events.append(.capacity(slot))
         }

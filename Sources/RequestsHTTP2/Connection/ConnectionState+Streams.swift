@@ -47,7 +47,7 @@ extension ConnectionState {
     ///   - index: The index of the stream.
     ///   - ending: The way in which the peer has closed it; nil if we have reset it.
     mutating func close(_ index: Int, as ending: ClosedStreams.Ending?) {
-        if streams[index].isGranted { grants -= 1 }
+        endGrant(of: index)
         if streams[index].isQueued { turns.removeAll { $0.index == index } }
         streamWindows -= streams[index].receiveWindow.size
         if let ending { closed.record(streams[index].id, ending) }

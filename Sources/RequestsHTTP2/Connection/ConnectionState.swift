@@ -22,8 +22,10 @@ package struct ConnectionState: ~Copyable, Sendable {
     var lastPeerStream: StreamID = 0
     /// The streams that wait for the window of the connection or for space in the queue, in their turn.
     var turns: [StreamSlot] = []
-    /// The number of streams that were notified of their turn and have not written yet.
+    /// The number of streams for which room is reserved: they were notified of their turn and have not written yet.
     var grants = 0
+    /// The instant at which nothing is reserved for them any more.
+    var grantsExpire = Deadline.distantFuture
 
     // MARK: Windows
     /// The number of bytes of all bodies that may be sent.
@@ -99,7 +101,7 @@ package struct ConnectionState: ~Copyable, Sendable {
             fail(error)
             throw error
         }
-        reportCapacity(into: &events)
+        reportCapacity(at: now, into: &events)
     }
 
     private mutating func process(
@@ -138,7 +140,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// Returns the pieces to send, in their order.
     ///
     /// They may be sent without the lock: what is appended meanwhile follows them. Exactly one call of
-    /// ``written(_:into:)`` follows each call, with 0 if nothing could be sent.
+    /// ``written(_:at:into:)`` follows each call, with 0 if nothing could be sent.
     package mutating func output() -> [OutputPiece] { queue.pieces() }
 
     /// The number of bytes that the peer may send in bodies, when it has received ``output()``.
@@ -148,14 +150,14 @@ package struct ConnectionState: ~Copyable, Sendable {
     package var outputCount: Int { queue.count }
 
     /// Records that the first `count` bytes of ``output()`` were sent, and appends the streams that can write now.
-    package mutating func written(_ count: Int, into events: inout [ConnectionEvent]) {
+    package mutating func written(_ count: Int, at now: Deadline, into events: inout [ConnectionEvent]) {
         queue.remove(count)
-        if failure == nil { reportCapacity(into: &events) }
+        if failure == nil { reportCapacity(at: now, into: &events) }
     }
 
     /// Appends the events of streams that have their turn to write, and of places that have become free.
-    mutating func reportCapacity(into events: inout [ConnectionEvent]) {
-        grantTurns(into: &events)
+    mutating func reportCapacity(at now: Deadline, into events: inout [ConnectionEvent]) {
+        grantTurns(at: now, into: &events)
         let places = freePlaces
         if places > knownPlaces { events.append(.places(places)) }
         knownPlaces = places

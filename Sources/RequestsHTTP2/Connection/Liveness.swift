@@ -95,10 +95,12 @@ struct HeldPlace: Sendable {
 extension ConnectionState {
     /// The instant at which ``expire(at:into:)`` must be called, if nothing happens before.
     package var deadline: Deadline {
-        failure == nil ? heldPlaces.reduce(liveness.deadline) { min($0, $1.until) } : .distantFuture
+        guard failure == nil else { return .distantFuture }
+        let grantsExpire = turns.isEmpty ? Deadline.distantFuture : grantsExpire
+        return heldPlaces.reduce(min(liveness.deadline, grantsExpire)) { min($0, $1.until) }
     }
 
-    /// Releases the places whose time has passed, and checks whether the peer has acknowledged a PING in time.
+    /// Releases the places and turns whose time has passed, and checks whether the peer has acknowledged a PING in time.
     ///
     /// - Throws: The error of a connection that is lost.
     package mutating func expire(at now: Deadline, into events: inout [ConnectionEvent]) throws(HTTP2Error) {
@@ -109,7 +111,7 @@ extension ConnectionState {
             fail(error)
             throw error
         }
-        reportCapacity(into: &events)
+        reportCapacity(at: now, into: &events)
     }
 
     /// Whether a stream has timed out without any frame of the peer, so that the connection takes no streams until one
