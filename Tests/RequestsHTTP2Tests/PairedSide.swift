@@ -187,8 +187,9 @@ struct PairedSide: ~Copyable {
             }
         case .capacity(let slot):
             change(slot, event) { stream in
-                defer { stream.canWrite = true }
-                return !stream.canWrite && !stream.hasSentEnd
+                // SETTINGS can close the window of a stream that was notified, which is then notified again.
+                stream.canWrite = true
+                return !stream.hasSentEnd
             }
         case .places(let count): if count < 1 || role == .server { report("\(count) places") }
         case .goAway: hasReceivedGoAway = true

@@ -41,6 +41,11 @@ extension ConnectionState {
                 throw HTTP2Error(.windowOverflow, in: .settings)
             }
             streams[index].sendWindow += change
+            if streams[index].isGranted, streams[index].sendWindow <= 0 {
+                // It cannot use its turn, and is notified again when its window opens.
+                endGrant(of: index)
+                streams[index].wantsCapacity = true
+            }
             queueTurn(of: index)
         }
     }
