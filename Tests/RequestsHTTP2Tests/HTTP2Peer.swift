@@ -12,6 +12,9 @@ struct HTTP2Peer: ~Copyable {
     /// The content of all bodies.
     private(set) var body: [UInt8] = []
     private(set) var error: HTTP2Error?
+    /// The numbers of the events of places, and how often the connection has reported that it drains.
+    private(set) var places: [Int] = []
+    private(set) var drainings = 0
     /// Reads what the connection sends.
     private var reader: FrameReader
     private var decoder = HPACKDecoder()
@@ -26,7 +29,7 @@ struct HTTP2Peer: ~Copyable {
         reader = FrameReader(role == .client ? .server : .client)
         receive((role == .server ? FrameReader.preface : []) + WireFrame.settings(settings))
         _ = sent()
-        log = []
+        (log, places) = ([], [])
     }
 
     mutating func pass(_ duration: Duration) {
@@ -117,7 +120,8 @@ struct HTTP2Peer: ~Copyable {
         case .reset(let slot, let reset):
             log.append("\(slot.stream) reset \(reset.code)\(reset.isUnprocessed ? " unprocessed" : "")")
         case .capacity(let slot): log.append("\(slot.stream) capacity")
-        case .places: break
+        case .places(let count): places.append(count)
+        case .draining: drainings += 1
         case .goAway(let goAway): log.append("GOAWAY \(goAway.lastStream) \(goAway.code)")
         case .settled: log.append("settled")
         }

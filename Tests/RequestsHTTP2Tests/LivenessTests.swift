@@ -81,6 +81,73 @@ struct LivenessTests {
         #expect(peer.open() == .full)
     }
 
+    @Test("calls that wait for a place learn of each that becomes free, however it does", .rows("H-25"))
+    func placeEvents() {
+        var peer = HTTP2Peer(settings: [(3, 2)], connectTime: .milliseconds(40))
+        for _ in 0..<2 { peer.open() }
+        #expect(peer.open() == .full)
+        peer.receive(Self.response(1))
+        #expect(peer.places == [1])
+        // The place of stream 3 is held for a round trip.
+        peer.state.reset(peer.slot(3), .cancel, at: peer.now)
+        peer.pass(.milliseconds(40))
+        peer.expire()
+        #expect(peer.places == [1, 2])
+        // SETTINGS change the number.
+        peer.receive(WireFrame.settings([(3, 5)]) + WireFrame.settings([(3, 3)]) + WireFrame.settings([(3, 4)]))
+        #expect(peer.places == [1, 2, 4])
+        // One that has become free is not lost because a stream is opened before the event.
+        peer.receive(WireFrame.settings([(3, 1)]))
+        peer.open()
+        #expect(peer.open() == .full)
+        peer.receive(WireFrame.settings([(3, 2)]))
+        #expect(peer.places == [1, 2, 4, 1])
+        #expect(peer.drainings == 0)
+    }
+
+    @Test("after a doubt the places are reported again", .rows("H-25", "H-26"))
+    func placesAfterDoubt() {
+        var peer = HTTP2Peer(settings: [(3, 10)])
+        peer.open()
+        peer.open()
+        _ = peer.sent()
+        peer.pass(.seconds(1))
+        let start = peer.now
+        peer.pass(.seconds(1))
+        peer.state.timeOut(peer.slot(1), waitingSince: start, at: peer.now)
+        #expect(peer.open() == .full)
+        #expect(peer.places == [])
+        peer.receive(WireFrame.windowUpdate(0, 1))
+        #expect(peer.places == [8])
+    }
+
+    @Test("a frame of a stream that was opened later releases the places of those reset before", .rows("H-25"))
+    func releasedPlaces() {
+        var peer = HTTP2Peer(settings: [(3, 3)])
+        for _ in 0..<2 { peer.open() }
+        peer.state.reset(peer.slot(1), .cancel, at: peer.now)
+        peer.state.reset(peer.slot(3), .cancel, at: peer.now)
+        #expect(peer.open() == .opened(StreamSlot(index: 1, stream: 5)))
+        #expect(peer.open() == .full)
+        // A frame on a stream that was opened before shows nothing; this one shows that both resets were read.
+        peer.receive(WireFrame.headers(Block.status("200"), on: 5))
+        #expect(peer.places == [2])
+        #expect(peer.state.freePlaces == 2)
+        #expect(peer.state.deadline == .distantFuture)
+    }
+
+    @Test("a client reports once that cancellations have ended its connection", .rows("H-25", "H-43"))
+    func drainedByCancellations() {
+        var peer = HTTP2Peer(settings: [(3, 10_000)])
+        while case .opened(let slot) = peer.open() {
+            peer.state.reset(slot, .cancel, at: peer.now)
+            _ = peer.sent()
+        }
+        peer.receive(WireFrame.windowUpdate(0, 1))
+        #expect(peer.slots.count == 500)
+        #expect(peer.drainings == 1)
+    }
+
     @Test("a reset is known after 5 ms to 1 s", .rows("H-25"))
     func resetDelay() {
         let rows: [(roundTrip: Duration?, delay: Duration)] = [
@@ -252,6 +319,7 @@ struct LivenessTests {
         }
         #expect(sent == 2)
         #expect(peer.open() == .draining)
+        #expect(peer.drainings == 1)
         #expect(peer.error == nil)
     }
 

@@ -192,6 +192,7 @@ struct PairedSide: ~Copyable {
                 return !stream.hasSentEnd
             }
         case .places(let count): if count < 1 || role == .server { report("\(count) places") }
+        case .draining: if role == .server { report("a server reports that it drains") }
         case .goAway: hasReceivedGoAway = true
         case .settled: break
         }

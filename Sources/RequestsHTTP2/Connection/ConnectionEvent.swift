@@ -30,6 +30,8 @@ package enum ConnectionEvent: Sendable {
     case capacity(StreamSlot)
     /// This number of streams can be opened now; it has grown.
     case places(Int)
+    /// The connection of this client takes no more streams, though the peer has sent no GOAWAY.
+    case draining
     /// The peer accepts no more streams. Those above its last one were reset before this event.
     case goAway(Frame.GoAway)
     /// The peer's SETTINGS have arrived.

@@ -24,6 +24,7 @@ extension ConnectionState {
         _ fields: OutgoingFields, answersHead: Bool = false, endsStream: Bool, at now: Deadline
     ) -> StreamOpening {
         guard !isDraining else { return .draining }
+        noteFewerPlaces()
         guard freePlaces > 0 else { return .full }
         if let limit = peerSettings.maximumHeaderListSize, fields.listSize > limit {
             return .headTooLarge(limit: limit)
@@ -37,7 +38,7 @@ extension ConnectionState {
         streams[index].length.isForbidden = answersHead
         streams[index].start = queue.written + queue.count
         sendBlock(fields, index, endsStream: endsStream)
-        knownPlaces = freePlaces
+        noteFewerPlaces()
         return .opened(streams.slot(at: index))
     }
 

@@ -46,6 +46,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     var heldPlaces: [HeldPlace] = []
     /// The number of places that the user knows of.
     var knownPlaces = 0
+    /// Whether the user of a client knows that the connection takes no more streams.
+    var hasReportedDraining = false
     /// Whether we take no more streams: after ``drain()`` or too many cancellations, or if the peer may be lost.
     var hasDrained = false
     /// The last stream in the GOAWAY that we have sent, which later ones must not exceed.
@@ -161,7 +163,13 @@ package struct ConnectionState: ~Copyable, Sendable {
         let places = freePlaces
         if places > knownPlaces { events.append(.places(places)) }
         knownPlaces = places
+        guard role == .client, isDraining, goAway == nil, !hasReportedDraining else { return }
+        hasReportedDraining = true
+        events.append(.draining)
     }
+
+    /// Records that fewer places are free than the user knows of, so that an event follows when there are more.
+    mutating func noteFewerPlaces() { knownPlaces = min(knownPlaces, freePlaces) }
 
     // MARK: Budgets
 

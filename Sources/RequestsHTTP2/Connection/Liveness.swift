@@ -131,6 +131,7 @@ extension ConnectionState {
     package mutating func timeOut(_ slot: StreamSlot, waitingSince start: Deadline, at now: Deadline) {
         guard failure == nil, streams.index(of: slot) != nil else { return }
         reset(slot, .cancel, at: now)
+        defer { noteFewerPlaces() }
         guard liveness.lastFrame < start, !liveness.doubt() else { return }
         if let payload = liveness.ping(at: now) {
             queue.append { $0.ping(payload, isAcknowledgement: false) }
