@@ -97,6 +97,26 @@ struct GoAwayTests {
         #expect(peer.log == ["1 head 204", "1 ended"])
     }
 
+    @Test("a client that cancellations have drained announces it all the same", .rows("H-20", "H-43"))
+    func drainingLater() {
+        var peer = HTTP2Peer(settings: [(3, 10_000)])
+        while case .opened(let slot) = peer.open() {
+            peer.state.reset(slot, .cancel, at: peer.now)
+            _ = peer.sent()
+        }
+        peer.state.drain()
+        peer.state.drain()
+        #expect(peer.sent() == [.goAway(Frame.GoAway(lastStream: 0, code: .noError))])
+    }
+
+    @Test("a server serves the later streams of a client that has sent GOAWAY", .rows("H-20"))
+    func goAwayOfClient() {
+        var peer = HTTP2Peer(.server)
+        peer.receive(WireFrame.goAway(0) + WireFrame.headers(Block.request("/1"), on: 1, ends: true))
+        #expect(peer.log == ["GOAWAY 0 NO_ERROR", "1 GET /1", "1 ended"])
+        #expect(peer.sent() == [])
+    }
+
     static let resets: [(code: UInt32, before: [UInt8], isUnprocessed: Bool)] = [
         (7, [], true), (13, [], true), (0, [], false), (1, [], false), (2, [], false), (8, [], false), (11, [], false),
         (255, [], false),

@@ -33,6 +33,7 @@ struct HTTP2FloodTests {
         Flood("unknown frames", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame(0xBB).bytes },
         Flood("small windows", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.windowUpdate(0, 1) },
         Flood("windows of a stream", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.windowUpdate(1, 1) },
+        Flood("GOAWAY", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.goAway(0x7FFF_FFFF) },
         Flood("resets of an ended stream", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.resetStream(3) },
         Flood("empty DATA of a stream that was reset", tolerated: 1_000, .manyEmptyFrames) { _ in
             WireFrame.data([], on: 5)

@@ -43,7 +43,8 @@ extension ConnectionState {
     /// - Throws: A connection error if too many streams were refused or reset.
     private mutating func openPeerStream(_ id: StreamID, at now: Deadline) throws(HTTP2Error) {
         lastPeerStream = id
-        guard !isDraining, streams.count < limits.concurrentStreams else {
+        // A client that sends GOAWAY refuses streams of the server only, which opens none (RFC 9113 §6.8).
+        guard !hasDrained, streams.count < limits.concurrentStreams else {
             try countPeerReset(in: .headers, on: id, at: now)
             queue.append { $0.resetStream(id, .refusedStream) }
             return

@@ -70,20 +70,23 @@ extension ConnectionState {
 
     /// Takes no more streams, and announces it with GOAWAY; streams that are open continue (RFC 9113 §6.8).
     package mutating func drain() {
-        guard failure == nil, !hasDrained else { return }
-        hasDrained = true
+        guard failure == nil, !hasAnnouncedEnd else { return }
+        (hasDrained, hasAnnouncedEnd) = (true, true)
         announcedLast = lastPeerStream
         let last = lastPeerStream
         queue.append { $0.goAway(lastStream: last, .noError) }
     }
 
     /// Takes no more streams, and ends those that the peer has not processed.
-    mutating func receiveGoAway(_ received: Frame.GoAway, into events: inout [ConnectionEvent]) {
+    mutating func receiveGoAway(
+        _ received: Frame.GoAway, into events: inout [ConnectionEvent]
+    ) throws(HTTP2Error) {
+        try countEmptyFrame(.goAway)
         goAway = received
         if role == .client {
             // By number, so that the order of the events is that of the requests.
-            for index in streams.indices.sorted(by: { streams[$0].id < streams[$1].id })
-            where streams[index].id > received.lastStream {
+            let ended = streams.indices.filter { streams[$0].id > received.lastStream }
+            for index in ended.sorted(by: { streams[$0].id < streams[$1].id }) {
                 let (slot, isUnprocessed) = (streams.slot(at: index), !streams[index].hasResponse)
                 close(index, as: .reset)
                 events.append(.reset(slot, StreamReset(code: .refusedStream, isUnprocessed: isUnprocessed, error: nil)))

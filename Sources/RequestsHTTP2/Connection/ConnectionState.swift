@@ -50,6 +50,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     var hasReportedDraining = false
     /// Whether we take no more streams: after ``drain()`` or too many cancellations, or if the peer may be lost.
     var hasDrained = false
+    /// Whether ``drain()`` has sent GOAWAY.
+    var hasAnnouncedEnd = false
     /// The last stream in the GOAWAY that we have sent, which later ones must not exceed.
     var announcedLast = StreamID.largest
     /// The error that ended the connection.
@@ -122,7 +124,7 @@ package struct ConnectionState: ~Copyable, Sendable {
             try checkAcknowledgements(in: .ping)
         case .pingAcknowledgement(let opaque):
             if !liveness.receiveAcknowledgement(of: opaque) { try countEmptyFrame(.ping) }
-        case .goAway(let goAway): receiveGoAway(goAway, into: &events)
+        case .goAway(let goAway): try receiveGoAway(goAway, into: &events)
         case .windowUpdate(let stream, let increment):
             try receiveWindowUpdate(of: stream, increment, at: now, into: &events)
         case .ignored(let type): try countEmptyFrame(type)
