@@ -204,6 +204,20 @@ struct HTTP2FloodTests {
         #expect(peer.error == nil)
     }
 
+    @Test("a frame of a stream that the server has reset is one error, however it arrives", .rows("H-27"))
+    func partsAfterReset() {
+        let content = [UInt8](repeating: 1, count: 500)
+        for frame in [WireFrame.data(content, on: 1), WireFrame.paddedData([], padding: 200, on: 1)] {
+            var peer = HTTP2Peer()
+            peer.open()
+            _ = peer.sent()
+            peer.receive(WireFrame.resetStream(1))
+            peer.receive(frame, oneByOne: true)
+            #expect(peer.sent() == [.resetStream(1, .streamClosed)])
+            #expect(peer.error == nil)
+        }
+    }
+
     @Test("a PING is acknowledged ahead of data, and SETTINGS in their order", .rows("H-27"))
     func urgency() {
         var peer = HTTP2Peer(settings: [(4, 1_000_000)])

@@ -100,7 +100,7 @@ extension ConnectionState {
         receiveWindow.take(part.countedBytes)
         receiveWindow.release(part.countedBytes)
         if receiveWindow.isUpdateDue { returnConnectionWindow(at: now) }
-        guard let index = try activeStream(part.stream, in: .data) else {
+        guard let index = try activeStream(part.stream, in: .data, beginsFrame: part.beginsFrame) else {
             // Content is no flood: as much as the window may be under way to a stream that was reset.
             if part.isEmptyFrame { try countEmptyFrame(.data, on: part.stream) }
             return

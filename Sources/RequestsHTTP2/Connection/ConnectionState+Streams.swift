@@ -19,10 +19,14 @@ extension ConnectionState {
         return closed.ending(of: id).map { .closed($0) } ?? .forgotten
     }
 
-    /// Returns the stream `id` for a message frame, or nil for one that we have reset.
+    /// Returns the stream `id` for a message frame, or nil for one that we or the peer have reset.
+    ///
+    /// A frame of a stream that the peer has reset counts once, however its parts arrive.
     ///
     /// - Throws: A connection error for an idle stream, and for one that the peer had ended.
-    mutating func activeStream(_ id: StreamID, in type: FrameType) throws(HTTP2Error) -> Int? {
+    mutating func activeStream(
+        _ id: StreamID, in type: FrameType, beginsFrame: Bool = true
+    ) throws(HTTP2Error) -> Int? {
         switch place(of: id) {
         case .active(let index):
             // The peer has received what was sent before the stream was opened.
@@ -32,6 +36,7 @@ extension ConnectionState {
             throw HTTP2Error(id.isMultiple(of: 2) ? .streamNumber : .idleStream, in: type, on: id)
         case .closed(.ended): throw HTTP2Error(.endedStream, in: type, on: id)
         case .closed(.reset):
+            guard beginsFrame else { return nil }
             queue.append { $0.resetStream(id, HTTP2Violation.resetStream.code) }
             guard streamErrors.take() else { throw HTTP2Error(.manyStreamErrors, in: type, on: id) }
             return nil

@@ -27,19 +27,22 @@ package enum Frame: Hashable, Sendable {
         package let countedBytes: Int
         /// The number of bytes of the frame from this part to its end that count for flow control.
         package let remainingBytes: Int
+        /// Whether the part is the first one of its frame.
+        package let beginsFrame: Bool
         /// Whether the part is the last one of a frame without content.
         package let isEmptyFrame: Bool
         /// Whether the part is the last one of a frame that ends the stream.
         package let endsStream: Bool
 
         package init(
-            stream: StreamID, range: Range<Int>, countedBytes: Int, remainingBytes: Int, isEmptyFrame: Bool,
-            endsStream: Bool
+            stream: StreamID, range: Range<Int>, countedBytes: Int, remainingBytes: Int, beginsFrame: Bool = true,
+            isEmptyFrame: Bool, endsStream: Bool
         ) {
             self.stream = stream
             self.range = range
             self.countedBytes = countedBytes
             self.remainingBytes = remainingBytes
+            self.beginsFrame = beginsFrame
             self.isEmptyFrame = isEmptyFrame
             self.endsStream = endsStream
         }

@@ -174,7 +174,7 @@ package struct FrameReader: ~Copyable, Sendable {
         return .data(
             Frame.DataPart(
                 stream: header.stream, range: content, countedBytes: before - unreadData, remainingBytes: before,
-                isEmptyFrame: unreadData == 0 && !hasContent,
+                beginsFrame: before == header.length, isEmptyFrame: unreadData == 0 && !hasContent,
                 endsStream: unreadData == 0 && header.flags.contains(.endStream)))
     }
 
