@@ -19,6 +19,8 @@ extension ConnectionState {
             }
         }
         if role == .server, !id.isMultiple(of: 2), id > lastPeerStream { try openPeerStream(id, at: now) }
+        // The use of a number closes the lower ones that were not used (RFC 9113 §5.1.1).
+        if closed.wasSkipped(id) { throw HTTP2Error(.streamNumber, in: .headers, on: id) }
         guard let index = try activeStream(id, in: .headers) else { return }
         emptyFrames.restore(block.count)
         do throws(HTTP2Violation) {
@@ -42,6 +44,7 @@ extension ConnectionState {
     ///
     /// - Throws: A connection error if too many streams were refused or reset.
     private mutating func openPeerStream(_ id: StreamID, at now: Deadline) throws(HTTP2Error) {
+        closed.recordSkipped(after: lastPeerStream, before: id)
         lastPeerStream = id
         // A client that sends GOAWAY refuses streams of the server only, which opens none (RFC 9113 §6.8).
         guard !hasDrained, streams.count < limits.concurrentStreams else {

@@ -95,11 +95,25 @@ struct ClosedStreams: Sendable {
     private static let capacity = 64
     private var endings: [(id: StreamID, ending: Ending)] = []
     private var oldest = 0
+    /// The last ranges of numbers that a client has skipped.
+    private var skipped: [Range<StreamID>] = []
 
     mutating func record(_ id: StreamID, _ ending: Ending) {
         if endings.count < Self.capacity { return endings.append((id, ending)) }
         endings[oldest] = (id, ending)
         oldest = (oldest + 1) % Self.capacity
+    }
+
+    /// Records the numbers between those of two streams that a client has opened one after the other.
+    mutating func recordSkipped(after last: StreamID, before next: StreamID) {
+        guard next > last + 2 else { return }
+        if skipped.count == Self.capacity { skipped.removeFirst() }
+        skipped.append(last + 1..<next)
+    }
+
+    /// Returns whether a client has skipped the number; false if that is forgotten.
+    func wasSkipped(_ id: StreamID) -> Bool {
+        skipped.contains { $0.contains(id) }
     }
 
     /// Returns how the peer has closed the stream; nil if we have reset it, or if that is forgotten.
