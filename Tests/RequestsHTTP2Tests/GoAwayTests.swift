@@ -77,6 +77,18 @@ struct GoAwayTests {
         peer.receive(Self.response(1))
         #expect(peer.log.suffix(2) == ["1 head 204", "1 ended"])
         #expect(peer.error == nil)
+        #expect(peer.sent() == [])
+    }
+
+    @Test("a server may reset each unprocessed stream after GOAWAY", .rows("H-20"))
+    func lateResets() {
+        var peer = HTTP2Peer(settings: [(3, 10_000)])
+        for _ in 0..<3_000 { peer.open() }
+        _ = peer.sent()
+        peer.receive(WireFrame.goAway(0))
+        for number: StreamID in 0..<3_000 { peer.receive(WireFrame.resetStream(2 * number + 1, 7)) }
+        #expect(peer.error == nil)
+        #expect(peer.sent() == [])
     }
 
     @Test("a stream above the last one that has a response was processed", .rows("H-20"))

@@ -204,6 +204,26 @@ struct HTTP2FloodTests {
         #expect(peer.error == nil)
     }
 
+    @Test("heads on a stream that was reset are a flood, beyond those that may be under way", .rows("H-27"))
+    func lateHeads() {
+        var peer = HTTP2Peer(settings: [(3, 10_000)])
+        // Each cancelled stream has an interim head, the head and trailers under way.
+        for number: StreamID in 0..<400 {
+            peer.open()
+            let stream = 2 * number + 1
+            peer.state.reset(peer.slot(stream), .cancel, at: peer.now)
+            _ = peer.sent()
+            let block = Block.status("103")
+            for _ in 0..<3 { peer.receive(WireFrame.headers(block, on: stream)) }
+        }
+        #expect(peer.error == nil)
+        // 400 more would be allowed for RST_STREAM, and 1,000 are in the budget.
+        for _ in 0..<1_400 { peer.receive(WireFrame.headers(Block.status("103"), on: 1)) }
+        #expect(peer.error == nil)
+        peer.receive(WireFrame.headers(Block.status("103"), on: 1))
+        #expect(peer.error?.violation == .manyEmptyFrames)
+    }
+
     @Test("a frame of a stream that the server has reset is one error, however it arrives", .rows("H-27"))
     func partsAfterReset() {
         let content = [UInt8](repeating: 1, count: 500)

@@ -21,7 +21,9 @@ extension ConnectionState {
         if role == .server, !id.isMultiple(of: 2), id > lastPeerStream { try openPeerStream(id, at: now) }
         // The use of a number closes the lower ones that were not used (RFC 9113 §5.1.1).
         if closed.wasSkipped(id) { throw HTTP2Error(.streamNumber, in: .headers, on: id) }
-        guard let index = try activeStream(id, in: .headers) else { return }
+        guard let index = try activeStream(id, in: .headers) else {
+            return try countLateFrame(.headers, on: id)
+        }
         emptyFrames.restore(block.count)
         do throws(HTTP2Violation) {
             guard !isTooLarge else { throw .headerListTooLarge }
@@ -49,6 +51,7 @@ extension ConnectionState {
         // A client that sends GOAWAY refuses streams of the server only, which opens none (RFC 9113 §6.8).
         guard !hasDrained, streams.count < limits.concurrentStreams else {
             try countPeerReset(in: .headers, on: id, at: now)
+            lateFrames += HTTP2Limits.lateFrames
             queue.append { $0.resetStream(id, .refusedStream) }
             return
         }

@@ -88,7 +88,7 @@ extension ConnectionState {
             let ended = streams.indices.filter { streams[$0].id > received.lastStream }
             for index in ended.sorted(by: { streams[$0].id < streams[$1].id }) {
                 let (slot, isUnprocessed) = (streams.slot(at: index), !streams[index].hasResponse)
-                close(index, as: .reset)
+                close(index, as: nil)
                 events.append(.reset(slot, StreamReset(code: .refusedStream, isUnprocessed: isUnprocessed, error: nil)))
             }
         }

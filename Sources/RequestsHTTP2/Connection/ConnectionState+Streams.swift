@@ -50,12 +50,12 @@ extension ConnectionState {
     ///
     /// - Parameters:
     ///   - index: The index of the stream.
-    ///   - ending: The way in which the peer has closed it; nil if we have reset it.
+    ///   - ending: The way in which the peer has closed it; nil if we have reset it, or if GOAWAY has excluded it.
     mutating func close(_ index: Int, as ending: ClosedStreams.Ending?) {
         endGrant(of: index)
         if streams[index].isQueued { turns.removeAll { $0.index == index } }
         streamWindows -= streams[index].receiveWindow.size
-        if let ending { closed.record(streams[index].id, ending) }
+        if let ending { closed.record(streams[index].id, ending) } else { lateFrames += HTTP2Limits.lateFrames }
         // A request alone proves nothing: its stream can fail afterwards, at our cost (CVE-2025-8671).
         if role == .server, ending == .ended { streamErrors.restore(1) }
         streams.remove(at: index)
@@ -142,7 +142,7 @@ extension ConnectionState {
             close(index, as: .reset)
             events.append(.reset(slot, StreamReset(code: code, isUnprocessed: isUnprocessed, error: nil)))
         case .idle: throw HTTP2Error(.idleStream, in: .resetStream, on: id)
-        case .closed, .forgotten: try countEmptyFrame(.resetStream, on: id)
+        case .closed, .forgotten: try countLateFrame(.resetStream, on: id)
         }
     }
 }

@@ -57,6 +57,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// The error that ended the connection.
     package internal(set) var failure: HTTP2Error?
     var emptyFrames = Allowance(HTTP2Limits.emptyFrames)
+    /// The number of frames that may be under way to streams that have ended before the peer knew it.
+    var lateFrames = 0
     var streamErrors = Allowance(HTTP2Limits.streamErrors)
     var cancellations: LeakingCount
     var peerResets: LeakingCount
@@ -178,6 +180,12 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// Counts a frame that carries nothing.
     mutating func countEmptyFrame(_ type: FrameType?, on stream: StreamID = 0) throws(HTTP2Error) {
         guard emptyFrames.take() else { throw HTTP2Error(.manyEmptyFrames, in: type, on: stream) }
+    }
+
+    /// Counts a frame of a stream that is closed, as one that carries nothing unless it may have been under way.
+    mutating func countLateFrame(_ type: FrameType?, on stream: StreamID) throws(HTTP2Error) {
+        guard lateFrames == 0 else { return lateFrames -= 1 }
+        try countEmptyFrame(type, on: stream)
     }
 
     /// Checks the number of acknowledgements that wait to be sent.

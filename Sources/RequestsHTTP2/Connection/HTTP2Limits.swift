@@ -37,6 +37,8 @@ package struct HTTP2Limits: Sendable {
     static let acknowledgements = 1_000
     /// The number of frames that carry nothing, without useful bytes between them (CVE-2019-9511, CVE-2019-9518).
     static let emptyFrames = 1_000
+    /// The number of frames that may be under way to a stream that has ended: two heads, trailers and RST_STREAM.
+    static let lateFrames = 4
     /// The number of streams that may fail because of the peer, without complete messages between them.
     static let streamErrors = 100
 }
