@@ -144,6 +144,22 @@ struct RequestFieldsTests {
         #expect(try Self.lines(request, adding: additions).dropFirst(4) == ["accept: text/html", "user-agent: x"])
     }
 
+    @Test("secret fields are never indexed: in the request, the additions or the trailers", .rows("H-6"))
+    func secrets() throws {
+        let request = try Self.request("https://a.example/", .get, ["x-key": "1", "x-open": "2"])
+        let additions = [Field(name: "x-token", value: "3"), Field(name: "x-agent", value: "4")]
+        let isSecret = { (name: Field.Name) in ["x-key", "x-token"].contains(name.rawValue) }
+        let fields = try OutgoingFields(request, length: 0, adding: additions, isSecret: isSecret)
+        let trailers = OutgoingFields(trailers: ["x-token": "5", "x-sum": "6"], isSecret: isSecret)
+        var encoder = HPACKEncoder()
+        var block: [UInt8] = []
+        encoder.encode(fields, into: &block)
+        encoder.encode(trailers, into: &block)
+        // The first byte of a literal that is never indexed, with a literal name, is 0x10 (RFC 7541 §6.2.3).
+        let secrets = block.indices.dropLast().count { block[$0] == 0x10 && block[$0 + 1] & 0x7F > 0 }
+        #expect(secrets == 3)
+    }
+
     @Test("responses and trailers leave out the fields of a connection, too", .rows("H-11"))
     func responses() throws {
         let header: Header = ["Connection": "close", "TE": "trailers", "Upgrade": "h2c", "Server": "x"]

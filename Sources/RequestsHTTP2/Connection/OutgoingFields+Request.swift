@@ -24,7 +24,9 @@ extension OutgoingFields {
         append(":path", request.target.requestTarget)
         let fields = request.header.list.joiningCookies
         for field in fields where field.name.isSent(in: .origin) { append(field, isSecret: isSecret(field.name)) }
-        for field in additions where !fields.contains(where: { $0.name == field.name }) { append(field) }
+        for field in additions where !fields.contains(where: { $0.name == field.name }) {
+            append(field, isSecret: isSecret(field.name))
+        }
         if fields.contains(where: { $0.name == .te && ASCIIFolding.areEqual($0.value, "trailers") }) {
             append("te", "trailers")
         }
@@ -46,9 +48,15 @@ extension OutgoingFields {
     }
 
     /// Creates the fields of trailers.
-    package init(trailers: Header) {
+    ///
+    /// - Parameters:
+    ///   - trailers: The trailers; fields that are specific to a connection of HTTP/1.1 are left out.
+    ///   - isSecret: A function that returns whether no table may store the values of a field.
+    package init(trailers: Header, isSecret: (Field.Name) -> Bool = { _ in false }) {
         self.init()
-        for field in trailers.list where !field.name.isConnectionSpecific { append(field) }
+        for field in trailers.list where !field.name.isConnectionSpecific {
+            append(field, isSecret: isSecret(field.name))
+        }
     }
 }
 
