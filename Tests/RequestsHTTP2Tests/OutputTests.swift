@@ -103,6 +103,21 @@ struct OutputTests {
         }
     }
 
+    @Test("at most 64 small pieces of a body are queued, so that they are few to send", .rows("H-27"))
+    func smallPieces() {
+        var peer = HTTP2Peer(settings: [(4, 1)])
+        peer.open(endsStream: false)
+        var pieces = 0
+        while pieces < 1_000, peer.state.write(peer.slot(1), 1) == 1 {
+            pieces += 1
+            peer.receive(WireFrame.windowUpdate(1, 1))
+        }
+        #expect(pieces == 64)
+        _ = peer.sent()
+        #expect(peer.log == ["1 capacity"])
+        #expect(peer.state.write(peer.slot(1), 1) == 1)
+    }
+
     @Test("the first output begins the connection and the first request")
     func first() {
         var state = ConnectionState(.client, at: Deadline(nanoseconds: 0))

@@ -120,7 +120,7 @@ extension ConnectionState {
     }
 
     /// The number of bytes that all streams together can queue now.
-    private var room: Int { min(sendWindow, HTTP2Limits.queuedBody - queue.bodyCount) }
+    private var room: Int { min(sendWindow, HTTP2Limits.queuedBody - queue.bodyRoom) }
 
     /// Adds a stream that waits, and whose own window is open, to those that wait for the connection.
     mutating func queueTurn(of index: Int) {

@@ -29,6 +29,8 @@ package struct HTTP2Limits: Sendable {
     static let allStreamWindows = 64 << 20
     /// The maximum number of bytes of bodies that wait to be sent.
     static let queuedBody = 64 * 1024
+    /// The part of ``queuedBody`` that a DATA frame takes, however few bytes it has.
+    static let frameRoom = 1024
     /// The time for which room is reserved for streams that have their turn and do not write.
     static let grantTime = Duration.milliseconds(10)
     /// The number of streams that a client may cancel before the connection takes no more, and each second.

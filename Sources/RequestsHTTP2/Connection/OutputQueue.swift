@@ -16,6 +16,8 @@ struct OutputQueue: ~Copyable, Sendable {
         var acknowledgements = 0
 
         var count: Int { frames.count + bodyCount }
+        /// The room that the body bytes take, of which small frames have their share, so that there are few parts.
+        var room: Int { bodyCount > 0 ? max(bodyCount, HTTP2Limits.frameRoom) : 0 }
     }
 
     private var writer = FrameWriter()
@@ -26,8 +28,8 @@ struct OutputQueue: ~Copyable, Sendable {
     private(set) var written = 0
     /// The number of bytes that wait.
     private(set) var count = 0
-    /// The number of body bytes that wait.
-    private(set) var bodyCount = 0
+    /// The part of ``HTTP2Limits/queuedBody`` that the body bytes take which wait.
+    private(set) var bodyRoom = 0
     /// The number of acknowledgements that wait.
     private(set) var acknowledgements = 0
     /// The number of the first parts that were handed out, and whose bytes may be on their way.
@@ -73,7 +75,7 @@ struct OutputQueue: ~Copyable, Sendable {
         parts[parts.count - 1].slot = slot
         parts[parts.count - 1].bodyCount = length
         count += length
-        bodyCount += length
+        bodyRoom += parts[parts.count - 1].room
     }
 
     /// Inserts a PING acknowledgement before all frames that are not being written (RFC 9113 §6.7).
@@ -98,7 +100,7 @@ struct OutputQueue: ~Copyable, Sendable {
         var finished = 0
         while finished < parts.count, begun >= parts[finished].count {
             begun -= parts[finished].count
-            bodyCount -= parts[finished].bodyCount
+            bodyRoom -= parts[finished].room
             acknowledgements -= parts[finished].acknowledgements
             finished += 1
         }
