@@ -51,7 +51,8 @@ struct RequestHeadTests {
     }
 
     static let numbers: [(streams: [StreamID], code: HTTP2ErrorCode?)] = [
-        ([1, 3, 9], nil), ([2], .protocolError), ([0], .protocolError), ([3, 1], .protocolError), ([1, 9, 5], .protocolError),
+        ([1, 3, 9], nil), ([2], .protocolError), ([0], .protocolError), ([3, 1], .protocolError),
+        ([1, 9, 5], .protocolError),
         ([1, 3, 5, 11, 11], .streamClosed), ([1, 1], .streamClosed),
     ]
 

@@ -32,7 +32,7 @@ struct OutputQueue: ~Copyable, Sendable {
     private(set) var bodyRoom = 0
     /// The number of acknowledgements that wait.
     private(set) var acknowledgements = 0
-    /// The number of the first parts that were handed out, and whose bytes may be on their way.
+    /// The number of the first parts that were handed out, and whose bytes may already be sent.
     private var handedOut = 0
 
     /// Returns the pieces from the first byte that was not written on; nothing is inserted before the last of them

@@ -1,0 +1,198 @@
+import Requests
+import RequestsHTTP2
+import TestSupport
+import Testing
+
+@Suite("Receive windows of HTTP/2")
+struct ReceiveWindowTests {
+    /// The increments of the WINDOW_UPDATE frames of a stream, or of the connection (0).
+    private static func increments(_ frames: [Frame], of stream: StreamID) -> [Int] {
+        frames.compactMap { frame in
+            if case .windowUpdate(stream, let increment) = frame { increment } else { nil }
+        }
+    }
+
+    private static var small: HTTP2Limits {
+        var limits = HTTP2Limits()
+        (limits.streamWindow, limits.connectionWindow) = (65_535, 65_535)
+        return limits
+    }
+
+    private static func head(_ stream: StreamID) -> [UInt8] {
+        WireFrame.headers(Block.status("200"), on: stream)
+    }
+
+    private static func body(_ count: Int, on stream: StreamID) -> [UInt8] {
+        WireFrame.data([UInt8](repeating: 1, count: count), on: stream)
+    }
+
+    @Test("data above the window of a stream fails the stream", .rows("H-15"))
+    func exceeded() {
+        for oneByOne in [false, true] {
+            var peer = HTTP2Peer(limits: Self.small)
+            peer.open()
+            _ = peer.sent()
+            peer.receive(Self.head(1) + (0..<4).flatMap { _ in Self.body(16_383, on: 1) })
+            peer.receive(Self.body(4, on: 1), oneByOne: oneByOne)
+            #expect(peer.log == ["1 head 200", "1 data", "1 reset FLOW_CONTROL_ERROR"])
+            #expect(peer.body.count == 65_532)
+            #expect(peer.error == nil)
+        }
+        var peer = HTTP2Peer(limits: Self.small)
+        peer.open()
+        peer.receive(Self.head(1) + (0..<4).flatMap { _ in Self.body(16_383, on: 1) } + Self.body(3, on: 1))
+        #expect(peer.log == ["1 head 200", "1 data"])
+    }
+
+    @Test("the connection's credit is returned on receipt, the stream's when the consumer takes", .rows("H-15"))
+    func credit() {
+        var peer = HTTP2Peer(limits: Self.small)
+        peer.open()
+        _ = peer.sent()
+        peer.receive(Self.head(1) + Self.body(16_384, on: 1) + Self.body(16_384, on: 1))
+        #expect(peer.sent() == [.windowUpdate(0, increment: 32_768)])
+        peer.state.consumed(peer.slot(1), 32_766, at: peer.now)
+        #expect(peer.sent() == [])
+        peer.state.consumed(peer.slot(1), 1, at: peer.now)
+        #expect(peer.sent() == [.windowUpdate(1, increment: 32_767)])
+        // Bytes that were never received cannot be returned.
+        peer.state.consumed(peer.slot(1), .max, at: peer.now)
+        #expect(peer.sent() == [])
+        // A stream whose message has ended needs no credit.
+        peer.receive(WireFrame.data([1], on: 1, ends: true))
+        peer.state.consumed(peer.slot(1), 40_000, at: peer.now)
+        #expect(peer.sent() == [])
+    }
+
+    @Test("padding, and data of streams that have ended or were reset, is returned at once", .rows("H-16"))
+    func drops() {
+        var peer = HTTP2Peer(limits: Self.small)
+        for _ in 0..<3 { peer.open() }
+        peer.receive(Self.head(1) + Self.head(3) + Self.head(5))
+        _ = peer.sent()
+        var total = 0
+        // 129 frames of one byte, one byte for the length of the padding and 254 of padding.
+        for _ in 0..<129 { peer.receive(WireFrame.paddedData([1], padding: 254, on: 1)) }
+        total += 129 * 256
+        #expect(Self.increments(peer.sent(), of: 1) == [129 * 255])
+        peer.state.reset(peer.slot(3), .cancel, at: peer.now)
+        for _ in 0..<4 { peer.receive(Self.body(10_000, on: 3)) }
+        total += 40_000
+        // The peer resets stream 5, and sends on it all the same.
+        peer.receive(WireFrame.resetStream(5))
+        for _ in 0..<4 { peer.receive(Self.body(10_000, on: 5)) }
+        total += 40_000
+        #expect(peer.error == nil)
+        peer.receive([])
+        let returned = 65_535 - peer.state.receiveCredit
+        // All is returned, except for less than half of the window, which the next update contains.
+        #expect(returned < 32_767)
+        #expect(total > 65_535)
+    }
+
+    @Test("after 10,000 random cancellations the windows of both sides are whole", .rows("H-16"))
+    func cancellations() {
+        var limits = HTTP2Limits()
+        limits.resets = (burst: 1_000_000, perSecond: 1_000)
+        (limits.streamWindow, limits.connectionWindow) = (65_535, 65_535)
+        var cancelled = 0
+        var seed: UInt64 = 1
+        while cancelled < 10_000 {
+            seed += 1
+            var pair = ConnectionPair(seed: seed, client: limits, server: limits)
+            // Fewer than those after which a connection takes no more streams.
+            for _ in 0..<450 {
+                if pair.client.open(at: pair.now) { cancelled += 1 }
+                guard let stream = pair.client.streams.keys.max() else { continue }
+                pair.client.write(stream, Int.random(in: 0...4_000, using: &pair.random))
+                pair.transfer()
+                pair.server.respond(stream)
+                pair.server.respond(stream)
+                pair.server.respond(stream)
+                pair.server.write(stream, Int.random(in: 0...4_000, using: &pair.random))
+                pair.transfer(Int.random(in: 0...6_000, using: &pair.random))
+                pair.client.reset(stream, .cancel, at: pair.now)
+                pair.now = pair.now.advanced(by: .milliseconds(1))
+            }
+            pair.finish()
+            pair.checkEnd()
+            #expect(pair.problems == [], "seed \(seed)")
+            if !pair.problems.isEmpty { return }
+        }
+    }
+
+    // MARK: Sizes
+
+    @Test("a collected body widens the window of its stream, up to 1 MiB")
+    func widening() {
+        let rows: [(body: Int, increment: [Int])] = [
+            (0, []), (262_144, []), (262_145, [1]), (1 << 20, [786_432]), (.max, [786_432]), (-1, []),
+        ]
+        for row in rows {
+            var peer = HTTP2Peer()
+            peer.open()
+            peer.receive(Self.head(1))
+            _ = peer.sent()
+            peer.state.widen(peer.slot(1), for: row.body, at: peer.now)
+            #expect(Self.increments(peer.sent(), of: 1) == row.increment)
+        }
+    }
+
+    @Test("a window grows where two updates are less than two round trips apart, and not below 1 ms")
+    func growth() {
+        let rows: [(roundTrip: Duration?, pause: Duration, sizes: [Int])] = [
+            (.milliseconds(100), .milliseconds(50), [131_072, 393_216, 786_432, 1_572_864]),
+            (.milliseconds(100), .milliseconds(250), [131_072, 131_072, 131_072, 131_072]),
+            (.microseconds(900), .microseconds(10), [131_072, 131_072, 131_072, 131_072]),
+        ]
+        for row in rows {
+            var peer = HTTP2Peer(connectTime: row.roundTrip)
+            peer.open()
+            peer.receive(Self.head(1))
+            _ = peer.sent()
+            var sizes: [Int] = []
+            var size = 262_144
+            for _ in row.sizes {
+                peer.pass(row.pause)
+                // Half of the window arrives and is consumed.
+                var count = size / 2
+                while count > 0 {
+                    let length = min(count, 16_384)
+                    peer.receive(Self.body(length, on: 1))
+                    peer.state.consumed(peer.slot(1), length, at: peer.now)
+                    count -= length
+                }
+                let increment = Self.increments(peer.sent(), of: 1).reduce(0, +)
+                sizes.append(increment)
+                size += increment - size / 2
+            }
+            #expect(sizes == row.sizes, "\(row)")
+        }
+    }
+
+    @Test("one stream grows to 16 MiB, and all streams together to 64 MiB")
+    func largestWindows() {
+        var peer = HTTP2Peer(settings: [(3, 1_000)], connectTime: .milliseconds(500))
+        var granted = 0
+        for number in 0..<6 {
+            peer.open()
+            let stream = StreamID(2 * number + 1)
+            peer.receive(Self.head(stream))
+            granted += 262_144
+            let frame = Self.body(16_384, on: stream)
+            // More than enough data for all doublings: each update is as large as half of the window.
+            for _ in 0..<1_100 {
+                peer.receive(frame)
+                peer.state.consumed(peer.slot(stream), 16_384, at: peer.now)
+                granted -= 16_384
+                granted += Self.increments(peer.sent(), of: stream).reduce(0, +)
+            }
+            #expect(peer.error == nil)
+            #expect(granted <= 64 << 20)
+        }
+        // The window of the connection has grown with the largest one.
+        #expect(peer.state.receiveCredit > 8 << 20)
+        // At least half of each window is available.
+        #expect(granted >= 32 << 20)
+    }
+}
