@@ -52,26 +52,6 @@ struct WindowTests {
         #expect(peer.log == ["1 capacity"])
     }
 
-    @Test("a stream whose window SETTINGS close hands its turn to the next, and has another later", .rows("H-45"))
-    func closedTurn() {
-        var peer = HTTP2Peer(settings: [(4, 100_000)])
-        peer.open(endsStream: false)
-        while peer.state.write(peer.slot(1), 100_000) > 0 {}
-        peer.receive(WireFrame.settings([(4, 200_000)]))
-        peer.open(endsStream: false)
-        #expect(peer.state.write(peer.slot(3), 100_000) == 0)
-        _ = peer.sent()
-        peer.receive(WireFrame.windowUpdate(0, 10_000))
-        #expect(peer.takeLog() == ["1 capacity"])
-        // Stream 1 has sent 65,535 bytes; stream 3 none.
-        peer.receive(WireFrame.settings([(4, 65_000)]))
-        #expect(peer.takeLog() == ["3 capacity"])
-        #expect(peer.state.write(peer.slot(3), 2_000) == 2_000)
-        peer.receive(WireFrame.settings([(4, 70_000)]))
-        #expect(peer.takeLog() == ["1 capacity"])
-        #expect(peer.state.write(peer.slot(1), 100_000) == 4_465)
-    }
-
     @Test("SETTINGS open the windows of all streams", .rows("H-15"))
     func opening() {
         var peer = HTTP2Peer(settings: [(4, 0)])
@@ -107,125 +87,196 @@ struct WindowTests {
         }
     }
 
-    @Test("streams that wait for the connection write one frame each in turn", .rows("H-45"))
-    func turns() {
-        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
-        for _ in 0..<3 { peer.open(endsStream: false) }
-        var order: [StreamID] = []
-        func write(_ stream: StreamID, _ peer: inout HTTP2Peer) {
-            while peer.state.write(peer.slot(stream), 100_000) > 0 { order.append(stream) }
+    // MARK: What we receive
+
+    /// The increments of the WINDOW_UPDATE frames of a stream, or of the connection (0).
+    private static func increments(_ frames: [Frame], of stream: StreamID) -> [Int] {
+        frames.compactMap { frame in
+            if case .windowUpdate(stream, let increment) = frame { increment } else { nil }
         }
-        for stream: StreamID in [1, 3, 5] { write(stream, &peer) }
-        #expect(order == [1, 1, 1, 1])
-        for _ in 0..<6 {
-            _ = peer.sent()
-            peer.receive(WireFrame.windowUpdate(0, 16_384))
-            let log = peer.takeLog()
-            #expect(log.count == 1)
-            for stream: StreamID in [1, 3, 5] where log == ["\(stream) capacity"] { write(stream, &peer) }
-        }
-        // Stream 1 was the first to wait, after as many frames as can be queued.
-        #expect(order == [1, 1, 1, 1, 1, 3, 5, 1, 3, 5])
     }
 
-    @Test(
-        "where there is room for several frames, a stream that waits does not take the turn of another", .rows("H-45"))
-    func sharedRoom() {
-        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
-        for stream: StreamID in [1, 3, 5] {
-            peer.open(endsStream: false)
-            while peer.state.write(peer.slot(stream), 100_000) > 0 {}
-        }
-        var order: [String] = []
-        for _ in 0..<3 {
-            _ = peer.sent()
-            peer.receive(WireFrame.windowUpdate(0, 32_768))
-            for event in peer.takeLog() {
-                order.append(event)
-                guard let stream = event.first?.wholeNumberValue else { continue }
-                #expect(peer.state.write(peer.slot(StreamID(stream)), 100_000) == 16_384)
-                #expect(peer.state.write(peer.slot(StreamID(stream)), 100_000) == 0)
-            }
-        }
-        #expect(order == [1, 3, 5, 1, 3, 5].map { "\($0) capacity" })
+    private static var small: HTTP2Limits {
+        var limits = HTTP2Limits()
+        (limits.streamWindow, limits.connectionWindow) = (65_535, 65_535)
+        return limits
     }
 
-    @Test("two uploads whose sources pause share a window of 65,535 bytes, and both end", .rows("H-45"))
-    func pausedUploads() {
-        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
-        var remaining: [StreamID: Int] = [1: 300_000, 3: 300_000]
-        for _ in remaining { peer.open(endsStream: false) }
-        var canWrite: Set<StreamID> = [1, 3]
-        var random = SplitMix64(state: 1)
-        var rounds = 0
-        while !remaining.isEmpty, rounds < 10_000 {
-            rounds += 1
-            // One source pauses in each round; a stream that pauses has no bytes at hand, and waits for nothing.
-            let stream: StreamID = Bool.random(using: &random) ? 1 : 3
-            if canWrite.contains(stream), let count = remaining[stream] {
-                let given = min(count, 20_000)
-                let allowed = peer.state.write(peer.slot(stream), given, endsStream: given == count)
-                if allowed == 0 { canWrite.remove(stream) }
-                remaining[stream] = count == allowed ? nil : count - allowed
+    private static func head(_ stream: StreamID) -> [UInt8] {
+        WireFrame.headers(Block.status("200"), on: stream)
+    }
+
+    private static func body(_ count: Int, on stream: StreamID) -> [UInt8] {
+        WireFrame.data([UInt8](repeating: 1, count: count), on: stream)
+    }
+
+    @Test("data above the window of a stream fails the stream", .rows("H-15"))
+    func exceeded() {
+        for oneByOne in [false, true] {
+            var peer = HTTP2Peer(limits: Self.small)
+            peer.open()
+            _ = peer.sent()
+            peer.receive(Self.head(1) + (0..<4).flatMap { _ in Self.body(16_383, on: 1) })
+            peer.receive(Self.body(4, on: 1), oneByOne: oneByOne)
+            #expect(peer.log == ["1 head 200", "1 data", "1 reset FLOW_CONTROL_ERROR"])
+            #expect(peer.body.count == 65_532)
+            #expect(peer.error == nil)
+        }
+        var peer = HTTP2Peer(limits: Self.small)
+        peer.open()
+        peer.receive(Self.head(1) + (0..<4).flatMap { _ in Self.body(16_383, on: 1) } + Self.body(3, on: 1))
+        #expect(peer.log == ["1 head 200", "1 data"])
+    }
+
+    @Test("the connection's credit is returned on receipt, the stream's when the consumer takes", .rows("H-15"))
+    func credit() {
+        var peer = HTTP2Peer(limits: Self.small)
+        peer.open()
+        _ = peer.sent()
+        peer.receive(Self.head(1) + Self.body(16_384, on: 1) + Self.body(16_384, on: 1))
+        #expect(peer.sent() == [.windowUpdate(0, increment: 32_768)])
+        peer.state.consumed(peer.slot(1), 32_766, at: peer.now)
+        #expect(peer.sent() == [])
+        peer.state.consumed(peer.slot(1), 1, at: peer.now)
+        #expect(peer.sent() == [.windowUpdate(1, increment: 32_767)])
+        // Bytes that were never received cannot be returned.
+        peer.state.consumed(peer.slot(1), .max, at: peer.now)
+        #expect(peer.sent() == [])
+        // A stream whose message has ended needs no credit.
+        peer.receive(WireFrame.data([1], on: 1, ends: true))
+        peer.state.consumed(peer.slot(1), 40_000, at: peer.now)
+        #expect(peer.sent() == [])
+    }
+
+    @Test("padding, and data of streams that have ended or were reset, is returned at once", .rows("H-16"))
+    func drops() {
+        var peer = HTTP2Peer(limits: Self.small)
+        for _ in 0..<3 { peer.open() }
+        peer.receive(Self.head(1) + Self.head(3) + Self.head(5))
+        _ = peer.sent()
+        var total = 0
+        // 129 frames of one byte, one byte for the length of the padding and 254 of padding.
+        for _ in 0..<129 { peer.receive(WireFrame.paddedData([1], padding: 254, on: 1)) }
+        total += 129 * 256
+        #expect(Self.increments(peer.sent(), of: 1) == [129 * 255])
+        peer.state.reset(peer.slot(3), .cancel, at: peer.now)
+        for _ in 0..<4 { peer.receive(Self.body(10_000, on: 3)) }
+        total += 40_000
+        // The peer resets stream 5, and sends on it all the same.
+        peer.receive(WireFrame.resetStream(5))
+        for _ in 0..<4 { peer.receive(Self.body(10_000, on: 5)) }
+        total += 40_000
+        #expect(peer.error == nil)
+        peer.receive([])
+        let returned = 65_535 - peer.state.receiveCredit
+        // All is returned, except for less than half of the window, which the next update contains.
+        #expect(returned < 32_767)
+        #expect(total > 65_535)
+    }
+
+    @Test("after 10,000 random cancellations the windows of both sides are whole", .rows("H-16"))
+    func cancellations() {
+        var limits = HTTP2Limits()
+        limits.resets = (burst: 1_000_000, perSecond: 1_000)
+        (limits.streamWindow, limits.connectionWindow) = (65_535, 65_535)
+        var cancelled = 0
+        var seed: UInt64 = 1
+        while cancelled < 10_000 {
+            seed += 1
+            var pair = ConnectionPair(seed: seed, client: limits, server: limits)
+            // Fewer than those after which a connection takes no more streams.
+            for _ in 0..<450 {
+                if pair.client.open(at: pair.now) { cancelled += 1 }
+                guard let stream = pair.client.streams.keys.max() else { continue }
+                pair.client.write(stream, Int.random(in: 0...4_000, using: &pair.random))
+                pair.transfer()
+                pair.server.respond(stream)
+                pair.server.respond(stream)
+                pair.server.respond(stream)
+                pair.server.write(stream, Int.random(in: 0...4_000, using: &pair.random))
+                pair.transfer(Int.random(in: 0...6_000, using: &pair.random))
+                pair.client.reset(stream, .cancel, at: pair.now)
+                pair.now = pair.now.advanced(by: .milliseconds(1))
             }
-            let sent = Self.data(peer.sent()).reduce(0, +)
-            if sent > 0 { peer.receive(WireFrame.windowUpdate(0, UInt32(sent))) }
-            for event in peer.takeLog() {
-                if event.hasSuffix("capacity"), let stream = event.first?.wholeNumberValue {
-                    canWrite.insert(StreamID(stream))
+            pair.finish()
+            pair.checkEnd()
+            #expect(pair.problems == [], "seed \(seed)")
+            if !pair.problems.isEmpty { return }
+        }
+    }
+
+    // MARK: Sizes
+
+    @Test("a collected body widens the window of its stream, up to 1 MiB")
+    func widening() {
+        let rows: [(body: Int, increment: [Int])] = [
+            (0, []), (262_144, []), (262_145, [1]), (1 << 20, [786_432]), (.max, [786_432]), (-1, []),
+        ]
+        for row in rows {
+            var peer = HTTP2Peer()
+            peer.open()
+            peer.receive(Self.head(1))
+            _ = peer.sent()
+            peer.state.widen(peer.slot(1), for: row.body, at: peer.now)
+            #expect(Self.increments(peer.sent(), of: 1) == row.increment)
+        }
+    }
+
+    @Test("a window grows where two updates are less than two round trips apart, and not below 1 ms")
+    func growth() {
+        let rows: [(roundTrip: Duration?, pause: Duration, sizes: [Int])] = [
+            (.milliseconds(100), .milliseconds(50), [131_072, 393_216, 786_432, 1_572_864]),
+            (.milliseconds(100), .milliseconds(250), [131_072, 131_072, 131_072, 131_072]),
+            (.microseconds(900), .microseconds(10), [131_072, 131_072, 131_072, 131_072]),
+        ]
+        for row in rows {
+            var peer = HTTP2Peer(connectTime: row.roundTrip)
+            peer.open()
+            peer.receive(Self.head(1))
+            _ = peer.sent()
+            var sizes: [Int] = []
+            var size = 262_144
+            for _ in row.sizes {
+                peer.pass(row.pause)
+                // Half of the window arrives and is consumed.
+                var count = size / 2
+                while count > 0 {
+                    let length = min(count, 16_384)
+                    peer.receive(Self.body(length, on: 1))
+                    peer.state.consumed(peer.slot(1), length, at: peer.now)
+                    count -= length
                 }
+                let increment = Self.increments(peer.sent(), of: 1).reduce(0, +)
+                sizes.append(increment)
+                size += increment - size / 2
             }
+            #expect(sizes == row.sizes, "\(row)")
         }
-        #expect(remaining == [:])
     }
 
-    @Test("a stream that was notified and is reset delays no other", .rows("H-45", "H-24"))
-    func abandonedTurn() {
-        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
-        for stream: StreamID in [1, 3, 5] {
-            peer.open(endsStream: false)
-            while peer.state.write(peer.slot(stream), 100_000) > 0 {}
+    @Test("one stream grows to 16 MiB, and all streams together to 64 MiB")
+    func largestWindows() {
+        var peer = HTTP2Peer(settings: [(3, 1_000)], connectTime: .milliseconds(500))
+        var granted = 0
+        for number in 0..<6 {
+            peer.open()
+            let stream = StreamID(2 * number + 1)
+            peer.receive(Self.head(stream))
+            granted += 262_144
+            let frame = Self.body(16_384, on: stream)
+            // More than enough data for all doublings: each update is as large as half of the window.
+            for _ in 0..<1_100 {
+                peer.receive(frame)
+                peer.state.consumed(peer.slot(stream), 16_384, at: peer.now)
+                granted -= 16_384
+                granted += Self.increments(peer.sent(), of: stream).reduce(0, +)
+            }
+            #expect(peer.error == nil)
+            #expect(granted <= 64 << 20)
         }
-        _ = peer.sent()
-        peer.receive(WireFrame.windowUpdate(0, 10_000))
-        #expect(peer.takeLog() == ["1 capacity"])
-        peer.state.reset(peer.slot(1), .cancel, at: peer.now)
-        _ = peer.sent()
-        #expect(peer.takeLog() == ["3 capacity"])
-        #expect(peer.state.write(peer.slot(3), 100_000) == 10_000)
-    }
-
-    @Test("a stream that has its turn and stays silent delays the others only once", .rows("H-45"))
-    func silentTurn() {
-        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
-        for stream: StreamID in [1, 3, 5] {
-            peer.open(endsStream: false)
-            while peer.state.write(peer.slot(stream), 100_000) > 0 {}
-        }
-        _ = peer.sent()
-        peer.receive(WireFrame.windowUpdate(0, 10_000))
-        #expect(peer.takeLog() == ["1 capacity"])
-        let deadline = peer.now.advanced(by: .milliseconds(10))
-        #expect(peer.state.deadline == deadline)
-        peer.pass(.milliseconds(9))
-        peer.expire()
-        #expect(peer.takeLog() == [])
-        peer.pass(.milliseconds(1))
-        peer.expire()
-        #expect(peer.takeLog() == ["3 capacity"])
-        #expect(peer.state.write(peer.slot(3), 9_000) == 9_000)
-        // What is left is for stream 5, although stream 1 still has its turn.
-        _ = peer.sent()
-        #expect(peer.takeLog() == ["5 capacity"])
-        #expect(peer.state.write(peer.slot(5), 400) == 400)
-        #expect(peer.state.deadline == .distantFuture)
-        #expect(peer.state.write(peer.slot(1), 10_000) == 600)
-        // Turns continue with room for one frame each.
-        for stream: StreamID in [3, 5, 1] {
-            #expect(peer.state.write(peer.slot(stream), 10_000) == 0)
-            _ = peer.sent()
-        }
-        peer.receive(WireFrame.windowUpdate(0, 16_384))
-        #expect(peer.takeLog() == ["3 capacity"])
+        // The window of the connection has grown with the largest one.
+        #expect(peer.state.receiveCredit > 8 << 20)
+        // At least half of each window is available.
+        #expect(granted >= 32 << 20)
     }
 }

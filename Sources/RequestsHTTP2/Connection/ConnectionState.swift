@@ -2,8 +2,9 @@ package import Requests
 
 /// A connection of HTTP/2 (RFC 9113), as a value that performs no I/O and has no clock.
 ///
-/// Pass it what arrives with ``receive(_:at:into:)``, and send what ``output()`` returns. Call all functions under one
-/// lock; bodies are never copied: events and ``OutputPiece/body(_:count:)`` name bytes that their owner keeps.
+/// Pass it what arrives with ``receive(_:at:into:)``, and send what ``output()`` returns. All functions are called
+/// under one lock; bodies are never copied: events and ``OutputPiece/body(_:count:)`` name bytes that their owner
+/// keeps.
 package struct ConnectionState: ~Copyable, Sendable {
     let role: HTTP2Role
     let limits: HTTP2Limits

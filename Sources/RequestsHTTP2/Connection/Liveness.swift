@@ -100,7 +100,7 @@ extension ConnectionState {
         return heldPlaces.reduce(min(liveness.deadline, grantsExpire)) { min($0, $1.until) }
     }
 
-    /// Releases the places and turns whose time has passed, and checks that the peer has acknowledged a PING in time.
+    /// Releases the places and turns whose time has passed, and checks whether a PING was acknowledged in time.
     ///
     /// - Throws: The error of a connection that is lost.
     package mutating func expire(at now: Deadline, into events: inout [ConnectionEvent]) throws(HTTP2Error) {

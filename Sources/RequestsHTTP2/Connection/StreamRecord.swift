@@ -15,10 +15,12 @@ import Requests
 /// | reset by the peer   | not in table |            | stream error   | stream error | ignored    | ignored       |
 /// | reset by us         | not in table |            | decoded (3)    | counted (3)  | ignored    | ignored       |
 ///
-/// 1. If a client sends it to a server; otherwise it is a connection error.
+/// 1. If a client sends it to a server; otherwise, and for a number that the client has skipped, it is a connection
+///    error.
 /// 2. A connection error: PROTOCOL_ERROR for an idle stream, STREAM_CLOSED for a closed one.
 /// 3. The fields are dropped after the table of the decoder has learned them, and the bytes are returned to the window
-///    of the connection. So is everything that concerns a stream whose end is forgotten (``ClosedStreams``).
+///    of the connection. So is everything that concerns a stream that GOAWAY has excluded, or whose end is forgotten
+///    (``ClosedStreams``).
 ///
 /// PRIORITY is ignored in all states.
 struct StreamRecord: Sendable {

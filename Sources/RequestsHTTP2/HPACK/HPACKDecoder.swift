@@ -7,6 +7,8 @@ package import Requests
 package struct HPACKDecoder: ~Copyable {
     /// The largest unused buffer that is kept for the next block.
     private static let keptCapacity = 16 << 10
+    /// The number of bytes that may be copied only for the table, in limits: an index of two bytes can copy 4 KiB.
+    private static let copiedLimits = 64
 
     private var table = HPACKTable()
     /// The limit of the table that the peer has acknowledged.
@@ -22,6 +24,8 @@ package struct HPACKDecoder: ~Copyable {
     private var blockSize = 0
     /// The size of the decoded fields of this block, including those that are not kept because they are too large.
     private var listSize = 0
+    /// The number of bytes of the fields of this block that were copied only for the table.
+    private var copiedBytes = 0
     /// Whether a field of this block was read.
     private var hasFields = false
 
@@ -72,7 +76,7 @@ package struct HPACKDecoder: ~Copyable {
     private mutating func endBlock(_ limit: Int) throws(HPACKError) {
         guard unfinished.isEmpty else { throw .malformed(.truncated) }
         let isTooLarge = listSize > limit
-        (blockSize, listSize, hasFields) = (0, 0, false)
+        (blockSize, listSize, copiedBytes, hasFields) = (0, 0, 0, false)
         if unfinished.capacity > Self.keptCapacity { unfinished = [] }
         if text.capacity > Self.keptCapacity { text = [] }
         if isTooLarge { throw .listTooLarge(limit: limit) }
@@ -129,6 +133,8 @@ extension HPACKDecoder {
         _ limit: Int, _ writer: inout ReceivedFields.Writer
     ) throws(HPACKError) {
         text.removeAll(keepingCapacity: true)
+        let isKept = listSize <= limit
+        guard isKept || isInserted else { return try checkField(name, value, in: bytes) }
         switch name {
         case .indexed(let index):
             guard table.indices.contains(index) else { throw .malformed(.index) }
@@ -139,13 +145,28 @@ extension HPACKDecoder {
         let nameCount = text.count
         try decode(value, in: bytes)
         if isInserted { table.insert(text, nameCount: nameCount) }
+        guard isKept else {
+            copiedBytes += text.count
+            guard copiedBytes / Self.copiedLimits <= limit else { throw .blockTooLarge(limit: limit) }
+            return
+        }
         listSize += FieldQueue.size(nameCount: nameCount, valueCount: text.count - nameCount)
-        // Further fields are decoded for the table only.
         guard listSize <= limit else { return }
         let span = text.span
         guard writer.append(name: span.extracting(..<nameCount), value: span.extracting(nameCount...)) else {
             throw .blockTooLarge(limit: limit)
         }
+    }
+
+    /// Checks a literal that neither the list nor the table contains, because the list is too large.
+    private mutating func checkField(
+        _ name: BlockReader.Name, _ value: BlockReader.StringLiteral, in bytes: Span<UInt8>
+    ) throws(HPACKError) {
+        switch name {
+        case .indexed(let index): guard table.indices.contains(index) else { throw .malformed(.index) }
+        case .literal(let name): if name.isHuffmanCoded { try decode(name, in: bytes) }
+        }
+        if value.isHuffmanCoded { try decode(value, in: bytes) }
     }
 
     /// Appends a string to the text.

@@ -96,6 +96,36 @@ struct HPACKLimitTests {
         #expect(sent == 2000)
     }
 
+    @Test("names that are copied for the table after the limit are bounded", .rows("H-8"))
+    func copies() throws {
+        let long = [0x40, 0x7F, 0xD1, 0x0E] + [UInt8](repeating: 0x78, count: 2_000) + [0]
+        var decoder = HPACKDecoder()
+        #expect(try decoder.decode(long).count == 1)
+        // Each copies the name of 2,000 bytes and stores it again: ten times the limit is bearable, 100 times is not.
+        let copy: [UInt8] = [0x40 | 62, 0]
+        let some = Array(repeatElement(copy, count: 60).joined())
+        let many = Array(repeatElement(copy, count: 1_000).joined())
+        #expect(throws: HPACKError.listTooLarge(limit: 10_000)) { try decoder.decode(some, limit: 10_000) }
+        #expect(throws: HPACKError.listTooLarge(limit: 10_000)) { try decoder.decode(some, limit: 10_000) }
+        #expect(throws: HPACKError.blockTooLarge(limit: 10_000)) { try decoder.decode(many, limit: 10_000) }
+    }
+
+    @Test("fields that are stored nowhere are checked after the limit, too", .rows("H-8"))
+    func uncopied() throws {
+        let rows: [(field: [UInt8], error: HPACKError)] = [
+            ([0x0F, 47, 0], .listTooLarge(limit: 40)), ([0, 1, 0x61, 1, 0x62], .listTooLarge(limit: 40)),
+            ([0, 0x81, 0x1F, 0x81, 0x1F], .listTooLarge(limit: 40)), ([0x0F, 48, 0], .malformed(.index)),
+            ([0, 0x81, 0x00, 0], .malformed(.huffman)), ([0, 0, 0x81, 0x00], .malformed(.huffman)),
+        ]
+        for row in rows {
+            var decoder = HPACKDecoder()
+            _ = try decoder.decode(Self.stored)
+            // The second field exceeds the limit.
+            let block = [0x80 | 62, 0x80 | 62] + row.field
+            #expect(throws: row.error, "\(row.field)") { try decoder.decode(block, limit: 40) }
+        }
+    }
+
     @Test("a decoder is ready after a list that is too large, and after an empty block", .rows("H-8"))
     func ready() throws {
         var decoder = HPACKDecoder()
