@@ -136,7 +136,7 @@ extension FieldQueue {
         return nil
     }
 
-    /// Returns whether the text of the field at `position` is that of the field at `otherPosition` of `other`.
+    /// Returns whether the field at `position` has the same text as the field at `otherPosition` of `other`.
     private func isEqual(at position: Int, to otherPosition: Int, of other: FieldQueue) -> Bool {
         let (name, value) = ranges(at: position)
         let (otherName, otherValue) = other.ranges(at: otherPosition)
@@ -144,7 +144,7 @@ extension FieldQueue {
             as: other.text.span.extracting(otherName.lowerBound..<otherValue.upperBound))
     }
 
-    /// Returns the position of the last field whose name is that of the field at `otherPosition` of `other`, or nil.
+    /// Returns the position of the last field with the name of the field at `otherPosition` of `other`, or nil.
     func lastPosition(ofNameOf otherPosition: Int, in other: FieldQueue) -> Int? {
         (0..<count).last { hasName(of: otherPosition, in: other, at: $0) }
     }
@@ -163,21 +163,8 @@ extension FieldQueue {
 }
 
 extension Span<UInt8> {
-    /// Returns whether both have the same bytes, of which eight are compared at a time.
+    /// Returns whether both have the same bytes.
     fileprivate func hasSameBytes(as other: Span<UInt8>) -> Bool {
-        guard count == other.count else { return false }
-        var position = 0
-        while position + 8 <= count {
-            let word = bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self)
-            guard word == other.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self) else {
-                return false
-            }
-            position += 8
-        }
-        while position < count {
-            guard self[position] == other[position] else { return false }
-            position += 1
-        }
-        return true
+        count == other.count && indices.allSatisfy { self[$0] == other[$0] }
     }
 }
