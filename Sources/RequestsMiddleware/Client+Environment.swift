@@ -1,7 +1,7 @@
 extension Client {
     /// Returns this client with middleware that `add` adds within the environment of its API.
     ///
-    /// Without a valid base URL there is no environment; every call of the client then fails before anything is sent.
+    /// Without a valid base URL there is no environment; every call of the client fails then, before anything is sent.
     func adding(
         _ add: (any RequestExecutor, RequestEnvironment) -> any RequestExecutor
     ) -> Client<API> {

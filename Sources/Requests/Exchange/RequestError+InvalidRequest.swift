@@ -58,7 +58,7 @@ extension RequestError {
         case trailersWithoutBody
         /// The host is an IPv6 address, which the executor does not support: URLSession on Linux.
         case ipv6AddressNotSupported
-        /// The configuration of the executor is that of a background session, which cannot perform a call.
+        /// The executor has the configuration of a background session, which cannot perform a call.
         case backgroundSessionNotSupported
         /// The executor, or the HTTP version of the server, does not support trailers.
         case trailersNotSupported

@@ -84,7 +84,7 @@ extension ConnectionState {
         try countEmptyFrame(.goAway)
         goAway = received
         if role == .client {
-            // By number, so that the order of the events is that of the requests.
+            // By number, so that the events have the order of the requests.
             let ended = streams.indices.filter { streams[$0].id > received.lastStream }
             for index in ended.sorted(by: { streams[$0].id < streams[$1].id }) {
                 let (slot, isUnprocessed) = (streams.slot(at: index), !streams[index].hasResponse)

@@ -34,7 +34,7 @@ extension ConnectionState {
         return updated.advanced(by: roundTrip * 2) > now
     }
 
-    /// Makes the window of a stream larger, within the limits of all windows, and that of the connection with it.
+    /// Enlarges the window of a stream and, with it, the connection's, within the limit of all windows.
     private mutating func growWindow(of index: Int, to newSize: Int, at now: Deadline) {
         let size = streams[index].receiveWindow.size
         let others = streamWindows - size

@@ -2,7 +2,7 @@ import Requests
 
 /// The checked fields of a header block (RFC 9113 §8.2, §8.3).
 struct ReceivedSection {
-    /// The pseudo-header fields, whose values are checked as those of other fields are.
+    /// The pseudo-header fields; their values are checked like any other field value.
     private(set) var pseudoFields: [(name: String, value: String)] = []
     /// The number in Content-Length; nil without the field.
     private(set) var contentLength: Int?

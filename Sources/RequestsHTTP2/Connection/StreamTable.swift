@@ -104,7 +104,7 @@ struct ClosedStreams: Sendable {
         oldest = (oldest + 1) % Self.capacity
     }
 
-    /// Records the numbers between those of two streams that a client has opened one after the other.
+    /// Records the numbers that a client has skipped between two streams that it opened in a row.
     mutating func recordSkipped(after last: StreamID, before next: StreamID) {
         guard next > last + 2 else { return }
         if skipped.count == Self.capacity { skipped.removeFirst() }

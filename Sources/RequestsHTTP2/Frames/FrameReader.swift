@@ -5,7 +5,7 @@
 /// var position = 0
 /// while let frame = try reader.next(in: bytes, at: &position) { … }
 /// ```
-/// It keeps the bytes of an incomplete frame, at most 16 KiB, and those of a header block. DATA is never copied: each
+/// It keeps an incomplete frame, at most 16 KiB, and an incomplete header block. DATA is never copied: each
 /// part is reported as it arrives, as a range of the bytes passed. An error is final: do not use the reader after it.
 package struct FrameReader: ~Copyable, Sendable {
     /// The bytes with which a client begins a connection (RFC 9113 §3.4).
@@ -129,7 +129,7 @@ package struct FrameReader: ~Copyable, Sendable {
         guard isValidLength(header) else { throw .frameSize }
     }
 
-    /// Whether the type allows the length; that of PRIORITY is checked later, because it concerns only its stream.
+    /// Whether the type allows the length; PRIORITY is checked later, because a wrong length concerns only its stream.
     private func isValidLength(_ header: FrameHeader) -> Bool {
         switch header.type {
         case .resetStream, .windowUpdate: header.length == 4

@@ -5,7 +5,7 @@ struct BlockReader {
     /// A field, or a change of the table.
     enum Representation {
         case indexed(Int)
-        /// A field whose value is a literal, and whose name is that of an index or a literal.
+        /// A field with a literal value; its name is an index or a literal.
         case literal(name: Name, value: StringLiteral, isInserted: Bool)
         case tableSize(Int)
     }

@@ -46,8 +46,8 @@ package struct HPACKDecoder: ~Copyable {
     ///   - endsBlock: Whether the fragment is the last one of its block.
     ///   - limit: The largest number of bytes of the fields, with 32 for each field; the same for all fragments of a
     ///     block.
-    ///   - fields: The fields of the block: nil before its first fragment, and those of the preceding fragments before
-    ///     another. The complete fields of the fragment are appended.
+    ///   - fields: The fields of the block so far, nil before its first fragment. Complete fields of the fragment are
+    ///     appended.
     /// - Throws: `HPACKError.listTooLarge` only for the last fragment of a block; the others as soon as they occur.
     ///   `fields` is then nil.
     package mutating func decode(

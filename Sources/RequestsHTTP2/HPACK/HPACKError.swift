@@ -8,7 +8,7 @@ package enum HPACKError: Error, Hashable, Sendable {
     /// connection is over (ENHANCE_YOUR_CALM).
     case blockTooLarge(limit: Int)
 
-    /// The decoded fields are larger than the limit, in bytes. The table is in step with that of the peer, so only the
+    /// The decoded fields are larger than the limit, in bytes. The table is in step with the peer's, so only the
     /// stream fails.
     case listTooLarge(limit: Int)
 

@@ -46,7 +46,7 @@ struct HPACKTable: ~Copyable {
         return true
     }
 
-    /// Returns the position in the dynamic table of an index above those of the static table.
+    /// Returns the position in the dynamic table of an index that is above the static table.
     private func position(of index: Int) -> Int { StaticTable.count + fields.count - index }
 }
 
