@@ -1,7 +1,7 @@
 package import Requests
 
 extension OutgoingFields {
-    /// Creates the fields of a request (RFC 9113 §8.3.1).
+    /// Creates the fields of a valid request (RFC 9113 §8.3.1).
     ///
     /// Fields that are specific to a connection of HTTP/1.1 are left out, Host becomes `:authority`, Cookie is one
     /// field, and `TE` is sent only as `trailers`.
@@ -11,12 +11,10 @@ extension OutgoingFields {
     ///   - length: The length of the body in bytes; nil if it is unknown.
     ///   - additions: Fields of the executor; each is left out if the request has a field of that name.
     ///   - isSecret: A function that returns whether no table may store the values of a field.
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` if the request cannot be sent.
     package init(
         _ request: PreparedRequest, length: Int?, adding additions: [Field] = [],
         isSecret: (Field.Name) -> Bool = { _ in false }
-    ) throws(RequestError) {
-        try request.validate()
+    ) {
         self.init()
         append(":method", request.method.rawValue)
         append(":scheme", request.target.scheme)
