@@ -59,7 +59,7 @@ let libraries = [
     target("RequestsFoundation", ["Requests"]),
     target("RequestsMiddleware", ["Requests", "RequestsPOSIX"]),
     target("RequestsMock", ["Requests", "RequestsPOSIX"]),
-    target("RequestsSocket", ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
+    target("RequestsSocket", ["Requests", "RequestsHTTP1", "RequestsHTTP2", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsURLSession", ["Requests", "RequestsFoundation", "RequestsPOSIX"]),
     target("RequestsXML", ["Requests"]),
     target("RequestsTestServer", ["CRequestsTest", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
@@ -161,7 +161,8 @@ let testTargets = [
         "RequestsSocketTests",
         [
             "Adaptors", "CRequestsPOSIX", "CRequestsTest", "PackageStandIns", "RequestsMiddleware", "RequestsMock",
-            "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer", "TestCorpora",
+            "RequestsSocket", "RequestsHTTP1", "RequestsHTTP2", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer",
+            "TestCorpora",
         ]),
     tests(
         "RequestsTLSTests",

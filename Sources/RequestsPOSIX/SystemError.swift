@@ -31,6 +31,9 @@ extension SystemError {
         }
     }
 
+    /// The error of sending to a peer that is gone.
+    package static var peerIsGone: SystemError { SystemError("send", code: EPIPE) }
+
     /// Whether the peer is gone: it reset the connection, or closed it before it read everything sent.
     package var isConnectionLoss: Bool {
         [EPIPE, ECONNRESET, ECONNABORTED, ENOTCONN, ESHUTDOWN].contains(code)

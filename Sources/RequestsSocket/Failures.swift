@@ -1,5 +1,6 @@
 import Requests
 import RequestsHTTP1
+import RequestsHTTP2
 import RequestsPOSIX
 import RequestsTLS
 
@@ -19,7 +20,7 @@ extension RequestError {
         self = error.isPermanent ? new.permanent() : new
     }
 
-    private static let http2Advice = "SocketExecutor supports only HTTP/1.1; use URLSessionExecutor for HTTP/2"
+    private static let http2Advice = "if the server supports only HTTP/2, set httpVersion"
 
     private static func reason(of error: TLSError, ifLost reason: Reason) -> Reason {
         switch error.problem {
@@ -60,6 +61,38 @@ extension RequestError {
             self.init(.hostNotFound, detail: text, underlying: error)
         case .system(let error): self = .notConnected(error)
         }
+    }
+}
+
+extension RequestError {
+    /// Creates the error of a violation of HTTP/2, or of a limit.
+    init(_ error: HTTP2Error, _ limits: HTTP2Limits) {
+        let reason: Reason =
+            switch error.violation {
+            case .headerListTooLarge, .headerBlockTooLarge: .tooLarge(limit: limits.headBytes)
+            case .manyInterims: .tooLarge(limit: limits.interimResponses)
+            case .unacknowledgedPing: .connectionLost
+            default: .protocolViolation
+            }
+        self.init(reason, detail: error.description, underlying: error)
+    }
+
+    /// Creates the error of a stream that was reset before its response had ended.
+    init(_ reset: StreamReset, _ goAway: Frame.GoAway?, _ limits: HTTP2Limits) {
+        if let error = reset.error {
+            self.init(error, limits)
+        } else if let goAway, reset.isUnprocessed {
+            self.init(goAway)
+        } else {
+            self.init(.connectionLost, detail: "the server has reset the stream: \(reset.code) (RFC 9113 §7)")
+        }
+    }
+
+    /// Creates the error of a connection that the server has ended with GOAWAY.
+    init(_ goAway: Frame.GoAway, cause: StreamError? = nil) {
+        var detail = "the server has ended the connection with GOAWAY: \(goAway.code)"
+        if !goAway.debugData.isEmpty { detail += ", \(ErrorText.quoted(goAway.debugText))" }
+        self.init(.connectionLost, detail: detail, underlying: cause?.cause)
     }
 }
 

@@ -1,4 +1,5 @@
 import RequestsHTTP1
+import RequestsHTTP2
 package import RequestsPOSIX
 package import RequestsTLS
 
@@ -50,11 +51,16 @@ extension SocketExecutor {
         /// The maximum number of interim (1xx) responses before the final one; the default is 20.
         public var maximumInterimResponses = 20
 
+        /// The version of HTTP for connections to origin servers; the default is HTTP/1.1.
+        ///
+        /// Requests that a proxy forwards use HTTP/1.1.
+        public var httpVersion = HTTPVersion.http1
+
         /// The settings of TLS connections to origin servers; the default trusts the certificate authorities of the
         /// system.
         ///
         /// The library and the certificates are loaded when the first https request needs them. A server that selects
-        /// an application protocol other than `http/1.1` is refused.
+        /// an application protocol other than that of ``httpVersion`` is refused.
         public var tls = TLSConfiguration()
 
         /// The settings of TLS connections to a proxy with the scheme https.
@@ -106,10 +112,23 @@ extension SocketExecutor {
         public init() {}
 
         /// Creates a context, which loads nothing yet.
-        var tlsContext: @Sendable (_ tls: TLSConfiguration) -> TLSContext {
+        ///
+        /// It offers the protocol of `version`, unless the app has set others.
+        func tlsContext(for version: HTTPVersion) -> @Sendable (_ tls: TLSConfiguration) -> TLSContext {
             { [tlsLibrary, resumesTLSSessions] tls in
-                TLSContext(client: tls, library: tlsLibrary, maximumSessions: resumesTLSSessions ? 256 : 0)
+                var tls = tls
+                if tls.applicationProtocols == TLSConfiguration().applicationProtocols {
+                    tls.applicationProtocols = [version.applicationProtocol]
+                }
+                return TLSContext(client: tls, library: tlsLibrary, maximumSessions: resumesTLSSessions ? 256 : 0)
             }
+        }
+
+        var http2Limits: HTTP2Limits {
+            var limits = HTTP2Limits()
+            limits.headBytes = maximumHeadSize
+            limits.interimResponses = maximumInterimResponses
+            return limits
         }
 
         /// The parser limits; a limit for a part of the head is at most that for all of it.

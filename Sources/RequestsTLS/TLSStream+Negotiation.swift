@@ -13,14 +13,19 @@ extension TLSStream {
         throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
     }
 
-    /// Refuses an application protocol other than `name`; a server may select none.
-    package func requireProtocol(_ name: String) throws(TLSError) {
+    /// Refuses an application protocol other than `name`; a server may select none if `orNone`.
+    package func requireProtocol(_ name: String, orNone: Bool) throws(TLSError) {
         try library.enter()
         defer { library.leave() }
-        guard let selected = selectedProtocol, !name.utf8.elementsEqual(selected) else { return }
-        let found = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
-        throw fail(
-            .negotiationFailed, "the server selected the application protocol \(found); only \(name) is supported")
+        let found: String
+        if let selected = selectedProtocol {
+            if name.utf8.elementsEqual(selected) { return }
+            found = "the application protocol \(ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32))"
+        } else {
+            if orNone { return }
+            found = "no application protocol"
+        }
+        throw fail(.negotiationFailed, "the server selected \(found); only \(name) is supported")
     }
 
     var isResumed: Bool { library.tls.pointee.SSL_session_reused(ssl) == 1 }

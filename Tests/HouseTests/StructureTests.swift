@@ -14,7 +14,9 @@ struct StructureTests {
         "RequestsHTTP1": ["Requests"],
         "RequestsHTTP2": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "CryptoKit", "Requests", "Synchronization"],
-        "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization"],
+        "RequestsSocket": [
+            "Requests", "RequestsHTTP1", "RequestsHTTP2", "RequestsPOSIX", "RequestsTLS", "Synchronization",
+        ],
         "RequestsTLS": ["CRequestsPOSIX", "Requests", "RequestsPOSIX"],
         "RequestsTestServer": [
             "CRequestsTest", "Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization",

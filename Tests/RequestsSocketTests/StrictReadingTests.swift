@@ -76,7 +76,7 @@ struct StrictReadingTests {
     }
 
     @Test(
-        "a server that supports only HTTP/2 is named, with the executor to use, however its first frame arrives",
+        "a server that supports only HTTP/2 is named, with the setting to use, however its first frame arrives",
         arguments: [
             // SETTINGS, without and with values, and GOAWAY (RFC 9113 §6.5, §6.8).
             [0, 0, 0, 4, 0, 0, 0, 0, 0], [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100],
@@ -94,7 +94,7 @@ struct StrictReadingTests {
             let error = await executor.failure(of: try peer.request())
             #expect(error?.reason == .protocolViolation)
             #expect(error?.detail?.contains("HTTP/2") == true)
-            #expect(error?.detail?.contains("URLSessionExecutor") == true)
+            #expect(error?.detail?.contains("httpVersion") == true)
         }
     }
 

@@ -1,7 +1,7 @@
 package import Requests
 package import RequestsPOSIX
 
-/// The connection that carries an exchange: one with HTTP/1.1, or a script for tests.
+/// The carrier of an exchange: a connection with HTTP/1.1, a stream of HTTP/2, or a script for tests.
 ///
 /// No function waits. Bytes of a response stay in the carrier until they are taken.
 package protocol Carrier: ~Copyable, Sendable {
@@ -36,6 +36,9 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the peer may have received a byte of the request.
     var hasWritten: Bool { get }
 
+    /// Whether the peer has declared that it has not acted on the request.
+    var isUnprocessed: Bool { get }
+
     /// Whether a large file is sent without reading it (decision 0014).
     var sendsFiles: Bool { get }
 
@@ -64,8 +67,9 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Copies body bytes that have been received into `space`, and returns their number.
     mutating func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int
 
-    /// Returns a body of `length` bytes that has arrived completely and of which nothing was taken.
-    mutating func takeWholeBody(_ length: Int) -> Data
+    /// Returns a body that has arrived completely, and of which nothing was taken; nil if it has not, or exceeds
+    /// `limit`.
+    mutating func takeWholeBody(upTo limit: Int) -> Data?
 
     /// The number of bytes received that have not been taken.
     var unread: Int { get }
@@ -90,8 +94,11 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the length of the body is known only at its end, and its bytes come in chunks.
     var isChunked: Bool { get }
 
-    /// Whether the carrier can carry another exchange after the response.
+    /// Whether the peer still reads the request when its response has ended.
     var persists: Bool { get }
+
+    /// Returns whether another exchange can follow the response, before whose end the request was sent whole or not.
+    func isReusable(afterWholeRequest isWhole: Bool) -> Bool
 
     /// Whether the final response is of HTTP/1.0, so that the peer may not support chunks.
     var isHTTP10: Bool { get }

@@ -1,10 +1,23 @@
 import Requests
 import RequestsPOSIX
 
-/// An established connection, which carries one exchange at a time, as HTTP/1.1 messages (RFC 9112).
+/// A carrier over a connection of a pool.
+protocol PooledCarrier: Carrier {
+    var connection: Connection { get }
+
+    /// Returns the directions in which an exchange waits that waits for `wanted`.
+    func directions(for wanted: Interest) -> Interest
+
+    /// Ends an exchange after which another one can use the connection.
+    func end()
+}
+
+/// An established connection, which carries one exchange at a time: as HTTP/1.1 messages (RFC 9112), or as a stream of
+/// its ``http2``.
 ///
 /// When the last reference is released, it is closed and its slot in the pool becomes free.
-final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
+// One exchange owns it at a time.
+final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecked Sendable {
     // Declared before the slot, so that the descriptor is closed before another call may open one.
     @exclusivity(unchecked) var stream: ByteStream
     let slot: Slot
@@ -26,23 +39,29 @@ final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  /
     private let fileSending: FileSending?
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
+    /// HTTP/2 on this connection; nil for HTTP/1.1.
+    let http2: HTTP2Session?
     /// The instant until which the connection may be used again.
     var idleUntil = Deadline.distantFuture
 
     init(
         _ stream: consuming ByteStream, in slot: Slot, _ stamps: RawResponse.Metrics.Stamps,
-        _ configuration: SocketExecutor.Configuration, _ tls: TLSConfiguration.Negotiation? = nil
+        _ configuration: SocketExecutor.Configuration, _ tls: TLSConfiguration.Negotiation? = nil,
+        usingHTTP2: Bool = false
     ) {
         response = HTTP1Response(limits: configuration.wireLimits)
         fileSending = configuration.fileSending
         self.stamps = stamps
         self.tls = tls
+        http2 = usingHTTP2 ? HTTP2Session(configuration.http2Limits, at: .now) : nil
         runsTasks = stream.channel.reactor.runsTasks
         self.stream = stream
         self.slot = slot
     }
 
     deinit {
+        // A forked child sends nothing on the connections of its parent.
+        if let http2, !channel.reactor.isInherited { http2.close(&stream) }
         stream.end()
     }
 
@@ -52,15 +71,9 @@ final class Connection: HTTP1Carrier, PooledConnection, @unchecked Sendable {  /
 // MARK: Between exchanges
 
 extension Connection {
-    /// The state of a connection that carries no exchange.
-    enum IdleState {
-        /// It can carry an exchange.
-        case usable
-        /// The peer has closed it.
-        case closed
-        /// It was idle for too long, or the peer has sent bytes that belong to no response.
-        case unusable
-    }
+    var connection: Connection { self }
+
+    func directions(for wanted: Interest) -> Interest { wanted }
 
     func beginReuse() {
         isReused = true
@@ -69,14 +82,17 @@ extension Connection {
     }
 
     /// Releases the memory of the exchange, before the connection returns to the pool.
-    func endExchange() {
+    func end() {
         request.end()
         response.end()
+        // A failure ends the next exchange.
+        if let http2 { _ = try? http2.flush(to: &stream) }
     }
 
     /// Checks the idle time and whether bytes have arrived.
     func idleState(at now: Deadline) -> IdleState {
         guard now < idleUntil else { return .unusable }
+        if let http2 { return http2.idleState(&stream) }
         return switch stream.liveness() {
         case .idle: .usable
         case .closed: .closed

@@ -50,6 +50,7 @@ extension HTTP1Carrier where Self: ~Copyable {
 
     package var hasUnsentPrefix: Bool { request.hasUnsentPrefix }
     package var hasWritten: Bool { request.hasWritten || hasPartialWrite }
+    package var isUnprocessed: Bool { false }
 }
 
 // MARK: The response
@@ -77,7 +78,10 @@ extension HTTP1Carrier where Self: ~Copyable {
 
     package mutating func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int { response.takeBody(into: space) }
 
-    package mutating func takeWholeBody(_ length: Int) -> Data { response.takeWholeBody(length) }
+    package mutating func takeWholeBody(upTo limit: Int) -> Data? {
+        guard let length = response.bodyLength, length <= limit, response.unread >= length else { return nil }
+        return response.takeWholeBody(length)
+    }
 
     package var receivesDirectly: Bool { response.receivesDirectly }
     package var unread: Int { response.unread }
@@ -88,5 +92,10 @@ extension HTTP1Carrier where Self: ~Copyable {
     package var bodyLength: Int? { response.bodyLength }
     package var isChunked: Bool { response.isChunked }
     package var persists: Bool { response.persists }
+
+    package func isReusable(afterWholeRequest isWhole: Bool) -> Bool {
+        isWhole && response.persists && response.unread == 0
+    }
+
     package var isHTTP10: Bool { response.isHTTP10 }
 }

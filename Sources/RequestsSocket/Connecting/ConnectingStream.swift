@@ -17,9 +17,9 @@ protocol ConnectingStream: ~Copyable {
     ///
     /// All later bytes are sent and received through TLS.
     ///
-    /// - Throws: ``TLSError``, also if the server selects a protocol other than `applicationProtocol`.
+    /// - Throws: ``TLSError``, also if the server selects another protocol than that of `version`.
     mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, applicationProtocol: String
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
     ) throws(TLSError) -> Interest?
 
     /// Sends the beginning of `bytes`; after `.wouldBlock` the next call must begin with the same bytes.
@@ -37,7 +37,7 @@ protocol ConnectingStream: ~Copyable {
     ) -> Network.Connection
 }
 
-/// The stream over a socket, with TLS once ``secure(_:_:_:applicationProtocol:)`` has ended the handshake.
+/// The stream over a socket, with TLS once ``secure(_:_:_:for:)`` has ended the handshake.
 struct SocketStream: ConnectingStream, ~Copyable {
     typealias Network = Connector
 
@@ -52,12 +52,13 @@ struct SocketStream: ConnectingStream, ~Copyable {
     var channel: Channel { bytes.channel }
 
     mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, applicationProtocol: String
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
     ) throws(TLSError) -> Interest? {
         let handshake = if let handshake { handshake } else { try bytes.securing(context, name, key) }
         self.handshake = handshake
         if let directions = try handshake.handshake() { return directions }
-        try handshake.requireProtocol(applicationProtocol)
+        // A server that selects none uses HTTP/1.1.
+        try handshake.requireProtocol(version.applicationProtocol, orNone: version == .http1)
         bytes = ByteStream(bytes.channel, handshake)
         self.handshake = nil
         return nil
@@ -87,6 +88,7 @@ struct SocketStream: ConnectingStream, ~Copyable {
         in slot: Slot, _ stamps: RawResponse.Metrics.Stamps, over network: Connector
     ) -> Connection {
         let negotiation = bytes.negotiation
-        return Connection(bytes, in: slot, stamps, network.configuration, negotiation)
+        let usesHTTP2 = network.httpVersion == .http2PriorKnowledge && !slot.origin.isForwarded
+        return Connection(bytes, in: slot, stamps, network.configuration, negotiation, usingHTTP2: usesHTTP2)
     }
 }

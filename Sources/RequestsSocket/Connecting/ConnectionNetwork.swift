@@ -20,6 +20,9 @@ protocol ConnectionNetwork: Sendable {
     /// The address from which connections are established; nil if the system chooses it.
     var localAddress: SocketAddress? { get }
 
+    /// The version of HTTP for connections to origin servers.
+    var httpVersion: SocketExecutor.HTTPVersion { get }
+
     /// Returns the settings of TLS to `peer`, or begins to load them; `loading` is the result of an earlier call, whose
     /// event was signalled.
     func settings(for peer: SecuredPeer, _ loading: Loading?) throws(RequestError) -> WorkProgress<TLSContext, Loading>

@@ -22,6 +22,7 @@ extension Connector: ConnectionNetwork {
     typealias Connection = RequestsSocket.Connection
 
     var now: Deadline { .now }
+    var httpVersion: SocketExecutor.HTTPVersion { configuration.httpVersion }
     var attemptDelay: Duration { configuration.attemptDelay }
 
     func settings(

@@ -7,7 +7,7 @@ import RequestsTLS
 /// Its steps, in this order, none of which every connection has: TLS to a proxy, a tunnel, TLS to the origin server.
 struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     enum Step {
-        case secure(TLSContext, TLSServerName, TLSSessionKey)
+        case secure(TLSContext, TLSServerName, TLSSessionKey, for: SocketExecutor.HTTPVersion)
         /// The messages with which a proxy is requested to connect to the origin server.
         case tunnel(any TunnelDialogue)
     }
@@ -56,8 +56,10 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     mutating func advance() throws(RequestError) -> Need? {
         while let step = steps.first {
             switch step {
-            case .secure(let context, let name, let key):
-                if let directions = try secure(context, name, key) { return .event(directions, .securing) }
+            case .secure(let context, let name, let key, let version):
+                if let directions = try secure(context, name, key, for: version) {
+                    return .event(directions, .securing)
+                }
             case .tunnel(let dialogue):
                 if let need = try converse(dialogue) { return need }
             }
@@ -77,10 +79,10 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
 
 extension Establishment where Stream: ~Copyable {
     private mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
     ) throws(RequestError) -> Interest? {
         do throws(TLSError) {
-            return try stream.secure(context, name, key, applicationProtocol: "http/1.1")
+            return try stream.secure(context, name, key, for: version)
         } catch {
             throw RequestError(error, ifLost: .connectionFailed)
         }

@@ -88,7 +88,7 @@ extension NewConnection where Stream: ~Copyable {
             }
             if proxy.target.isHTTPS {
                 switch try network.settings(for: .proxy, loading) {
-                case .done(let context): try addHandshake(with: proxy.target, context, route: "proxy")
+                case .done(let context): try addHandshake(with: proxy.target, context, route: "proxy", for: .http1)
                 case .pending(let loading):
                     stage = .preparing(loading)
                     return .signal(loading.event, until: limit, in: .securing)
@@ -105,7 +105,7 @@ extension NewConnection where Stream: ~Copyable {
             switch try network.settings(for: .origin, loading) {
             case .done(let context):
                 let route = origin.socketPath ?? origin.proxy?.target.origin ?? ""
-                try addHandshake(with: origin.peer, context, route: route)
+                try addHandshake(with: origin.peer, context, route: route, for: network.httpVersion)
             case .pending(let loading):
                 stage = .securing(loading)
                 return .signal(loading.event, until: limit, in: .securing)
@@ -116,7 +116,7 @@ extension NewConnection where Stream: ~Copyable {
     }
 
     private mutating func addHandshake(
-        with peer: TargetURI, _ context: TLSContext, route: String
+        with peer: TargetURI, _ context: TLSContext, route: String, for version: SocketExecutor.HTTPVersion
     ) throws(RequestError) {
         let name: TLSServerName
         do throws(TLSError) {
@@ -126,7 +126,7 @@ extension NewConnection where Stream: ~Copyable {
             throw RequestError(.hostNotFound, detail: "invalid host name", underlying: error)
         }
         let key = TLSSessionKey(scheme: peer.scheme, host: name, port: peer.effectivePort ?? 443, route: route)
-        steps.append(.secure(context, name, key))
+        steps.append(.secure(context, name, key, for: version))
     }
 }
 

@@ -4,5 +4,8 @@ import RequestsHTTP1
 /// The fields that the executor adds to requests without fields of these names.
 enum DefaultFields {
     /// Accept-Encoding, because bodies are delivered as they are received.
-    static let additions = [RequestHeadWriter.Addition(Field(name: .acceptEncoding, value: "identity"))]
+    static let fields = [Field(name: .acceptEncoding, value: "identity")]
+
+    /// The same fields as lines of HTTP/1.1.
+    static let additions = fields.map { RequestHeadWriter.Addition($0) }
 }

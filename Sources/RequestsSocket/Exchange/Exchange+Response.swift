@@ -41,8 +41,8 @@ extension Exchange where C: ~Copyable {
 
     /// Whether the response has ended, and the carrier can carry another request.
     package var isCarrierReusable: Bool {
-        transfer.isAtEnd && transfer.carrier.persists && state.hasSentRequest && !hasRespondedFirst
-            && transfer.carrier.unread == 0
+        transfer.isAtEnd
+            && transfer.carrier.isReusable(afterWholeRequest: state.hasSentRequest && !hasRespondedFirst)
     }
 
     /// The trailer fields; nil until the body has ended.

@@ -219,7 +219,7 @@ extension Exchange where C: ~Copyable {
             let lost = LostTransmission(
                 number: metrics.transmissions, error: error, isReused: metrics.isReusedConnection,
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
-                hasWritten: transfer.carrier.hasWritten,
+                hasWritten: transfer.carrier.hasWritten, isUnprocessed: transfer.carrier.isUnprocessed,
                 hasNoProtocol: !outgoing.request.target.isHTTP
                     && metrics.tls.map { $0.applicationProtocol == nil } ?? false)
             self.lost = lost

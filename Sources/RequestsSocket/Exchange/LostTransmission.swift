@@ -6,9 +6,12 @@ import Requests
 ///
 /// | failure                                            | may the server have acted? | another transmission         |
 /// |----------------------------------------------------|----------------------------|------------------------------|
+/// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request, twice      |
 /// | before a byte was written to a reused connection   | no                         | of every request             |
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
 /// | on a new connection, or for another reason         | perhaps                    | never                        |
+///
+/// A body whose source has begun is sent again only if the source can begin again.
 package struct LostTransmission: Sendable {
     /// The number of transmissions, this one included.
     let number: Int
@@ -19,6 +22,8 @@ package struct LostTransmission: Sendable {
     let hasBegunResponse: Bool
     /// Whether a byte of the request was written.
     let hasWritten: Bool
+    /// Whether the peer has declared that it has not acted on the request.
+    let isUnprocessed: Bool
     /// Whether the server has selected no application protocol in the handshake of an https request.
     let hasNoProtocol: Bool
 
@@ -27,7 +32,7 @@ package struct LostTransmission: Sendable {
 
     /// Whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
-        isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
+        isUnprocessed && number < 3 || isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
     }
 
     /// The error if the request is not sent again.
@@ -43,7 +48,7 @@ package struct LostTransmission: Sendable {
     }
 
     private static let http2Advice =
-        "the server has selected no application protocol; if it supports only HTTP/2, use URLSessionExecutor"
+        "the server has selected no application protocol; if it supports only HTTP/2, set httpVersion"
 
     /// Returns the error of a call whose next transmission failed with `next`, possibly before it was sent.
     package func error(after next: RequestError) -> RequestError {

@@ -1,5 +1,6 @@
 package import Requests
 import RequestsHTTP1
+import RequestsHTTP2
 import RequestsPOSIX
 
 /// A request that was checked as far as possible without a connection, with its opened body.
@@ -65,6 +66,11 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     /// Returns the head as an HTTP/1.1 message.
     func head() -> [UInt8] {
         RequestHeadWriter.uncheckedHead(of: request, framing: framing, form: form, adding: additions)
+    }
+
+    /// Returns the fields of the head for HTTP/2, which is not used with proxies that forward requests.
+    func fields() -> OutgoingFields {
+        OutgoingFields(request, length: length, adding: DefaultFields.fields) { Redaction.standard.isSecret($0) }
     }
 
     /// Returns the body to send on a carrier, which `sendsFiles` without reading them or not.

@@ -4,10 +4,10 @@ import RequestsPOSIX
 /// A body that is read from its connection on demand: no bytes are received before they are requested.
 ///
 /// At its end the connection returns to the pool; if the body is released before, fails or is cancelled, it is closed.
-struct SocketBodySource: PulledSource, ~Copyable {
-    private var exchange: UniqueBox<SocketExchange>
+struct SocketBodySource<C: PooledCarrier>: PulledSource, ~Copyable {
+    private var exchange: UniqueBox<SocketExchange<C>>
 
-    init(_ exchange: consuming UniqueBox<SocketExchange>) {
+    init(_ exchange: consuming UniqueBox<SocketExchange<C>>) {
         self.exchange = exchange
     }
 
@@ -23,9 +23,9 @@ struct SocketBodySource: PulledSource, ~Copyable {
     var trailers: Header? { exchange.value.exchange.trailers }
 }
 
-extension UniqueBox<SocketExchange> {
+extension UniqueBox where Value: ~Copyable {
     /// Returns the response of an exchange that has nothing more to do; a streamed body keeps the exchange.
-    consuming func response() -> RawResponse {
+    consuming func response<C>() -> RawResponse where Value == SocketExchange<C> {
         var box = self
         guard box.value.exchange.isStreaming else { return box.value.exchange.takeResponse() }
         var response = box.value.exchange.response()

@@ -84,14 +84,16 @@ extension PlannedExchange {
     /// Returns the error of a transmission for which no connection was established.
     func error(after error: RequestError) -> RequestError { earlier?.error(after: error) ?? error }
 
-    /// Returns the exchange on `connection`.
-    consuming func exchange(on connection: Connection) -> SocketExchange {
+    /// Returns the exchange on `carrier`.
+    fileprivate consuming func exchange<C>(on carrier: C) -> UniqueBox<SocketExchange<C>> {
+        let connection = carrier.connection
         if earlier != nil { place.pool.recordUse(of: connection) }
         let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
-        return SocketExchange(
-            place,
-            exchange: Exchange(
-                outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls, after: earlier))
+        return UniqueBox(
+            SocketExchange(
+                place,
+                exchange: Exchange(
+                    outgoing, on: carrier, isReused: isReused, stamps: stamps, tls: tls, after: earlier)))
     }
 }
 
@@ -101,38 +103,48 @@ extension UniqueBox<PlannedExchange> {
         UniqueBox<SocketAcquisition>(value.acquisition())
     }
 
-    /// Returns the exchange on `connection`.
-    consuming func exchange(on connection: Connection) -> UniqueBox<SocketExchange> {
-        UniqueBox<SocketExchange>(take().exchange(on: connection))
+    /// Returns the transmission over `connection`.
+    consuming func transmission(over connection: Connection) -> Transmission {
+        if let http2 = connection.http2 { return .http2(take().exchange(on: HTTP2Stream(on: connection, http2))) }
+        return .http1(take().exchange(on: connection))
     }
 }
 
-extension UniqueBox<SocketExchange> {
+extension UniqueBox where Value: ~Copyable {
     /// Ends the exchange, which failed with `error`, and returns the plan of another transmission.
     ///
     /// - Throws: `error`, unless the request can be sent again.
-    consuming func repeated(after error: RequestError) throws(RequestError) -> UniqueBox<PlannedExchange> {
+    consuming func repeated<C>(after error: RequestError) throws(RequestError) -> UniqueBox<PlannedExchange>
+    where Value == SocketExchange<C> {
         UniqueBox<PlannedExchange>(try take().repeated(after: error))
     }
+}
+
+/// A transmission of a request over a connection, in its version of HTTP.
+enum Transmission: ~Copyable {
+    case http1(UniqueBox<SocketExchange<Connection>>)
+    case http2(UniqueBox<SocketExchange<HTTP2Stream>>)
 }
 
 /// An exchange of the socket executor, with the pool of its connection.
 ///
 /// Its connection returns to the pool when the response has ended, or is closed with this value.
-struct SocketExchange: ~Copyable, Sendable {
+struct SocketExchange<C: PooledCarrier>: ~Copyable, Sendable {
     private let place: PooledOrigin
-    var exchange: Exchange<Connection>
+    var exchange: Exchange<C>
     /// The source of a produced body, while the body is sent.
     private var feed: BodyFeed?
+    /// Whether the source of the body has begun to produce, so that it cannot begin again.
+    private var hasBegunSource = false
     private var hasReturnedConnection = false
     private var hasRecordedVersion = false
 
-    init(_ place: consuming PooledOrigin, exchange: consuming Exchange<Connection>) {
+    init(_ place: consuming PooledOrigin, exchange: consuming Exchange<C>) {
         self.place = place
         self.exchange = exchange
     }
 
-    var connection: Connection { exchange.transfer.carrier }
+    var connection: Connection { exchange.transfer.carrier.connection }
 }
 
 // MARK: Steps
@@ -159,7 +171,8 @@ extension SocketExchange {
     fileprivate consuming func repeated(after error: RequestError) throws(RequestError) -> PlannedExchange {
         guard let lost = exchange.lost else { throw error }
         if lost.isStale { place.pool.recordClosing(by: place.origin) }
-        guard lost.allowsAnother(of: exchange.outgoing.request) else { throw error }
+        let request = exchange.outgoing.request
+        guard lost.allowsAnother(of: request), !hasBegunSource || request.body.isReplayable else { throw error }
         return PlannedExchange(exchange.end(), to: place, after: lost)
     }
 
@@ -167,7 +180,8 @@ extension SocketExchange {
     private mutating func returnConnection() {
         guard !hasReturnedConnection, exchange.isCarrierReusable else { return }
         hasReturnedConnection = true
-        place.pool.park(exchange.transfer.carrier, at: exchange.transfer.end ?? .now)
+        exchange.transfer.carrier.end()
+        place.pool.park(connection, at: exchange.transfer.end ?? .now)
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.
@@ -198,6 +212,7 @@ extension SocketExchange {
         do throws(RequestError) {
             if feed == nil { feed = BodyFeed(try RequestError.wrapping(.bodyEncodingFailed, make)) }
             feed?.begin(for: channel)
+            hasBegunSource = true
         } catch {
             try exchange.fail(error)
         }

@@ -266,11 +266,10 @@ extension Transfer where C: ~Copyable {
         return isAtEnd
     }
 
-    /// Returns a body with Content-Length that has arrived whole with its head; nil if it has not, or exceeds `limit`.
+    /// Returns a body that has arrived whole with its head; nil if it has not, or exceeds `limit`.
     mutating func wholeBody(upTo limit: Int) throws(RequestError) -> Data? {
-        guard !isAtEnd, let length = bodyLength, length <= limit, carrier.unread >= length else { return nil }
-        let body = carrier.takeWholeBody(length)
-        reporter.addReceived(length)
+        guard !isAtEnd, let body = carrier.takeWholeBody(upTo: limit) else { return nil }
+        reporter.addReceived(body.count)
         return try readBody() && isAtEnd ? body : nil
     }
 }

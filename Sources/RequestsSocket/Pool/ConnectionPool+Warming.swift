@@ -39,7 +39,10 @@ extension ConnectionPool {
         }
         // Put back, not parked: they have carried no exchange, so their idle time continues.
         for case .connection(let connection) in leases { putBack(connection) }
-        for case .success(let connection) in results { park(connection, at: .now) }
+        for case .success(let connection) in results {
+            connection.end()
+            park(connection, at: .now)
+        }
         for result in results { _ = try result.get() }
     }
 }

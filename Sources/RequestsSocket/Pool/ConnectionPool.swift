@@ -25,8 +25,8 @@ final class ConnectionPool: Sendable {
         let proxy = destination == .url ? configuration.proxy : nil
         proxies = proxy.flatMap { ProxyRoutes($0, configuration.wireLimits) }
         security = Connector.Security(
-            origin: TLSSettings(configuration.tls, configuration.tlsContext),
-            proxy: TLSSettings(configuration.proxyTLS, configuration.tlsContext))
+            origin: TLSSettings(configuration.tls, configuration.tlsContext(for: configuration.httpVersion)),
+            proxy: TLSSettings(configuration.proxyTLS, configuration.tlsContext(for: .http1)))
         localAddress = configuration.localAddress.map(Self.parseLocalAddress)
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
         let limits = PoolLimits(
@@ -258,7 +258,6 @@ extension ConnectionPool: SlotOwner {
         guard keepAlive?.max != 0 else { return }
         let timeout = min(idleNanoseconds, keepAlive?.timeout.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0, isCurrent(connection) else { return }
-        connection.endExchange()
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
         let isHTTP11 = connection.response.version.map { $0 >= .http11 } ?? false
         putBack(connection, afterReuse: connection.isReused, afterHTTP11: isHTTP11)

@@ -46,6 +46,7 @@ final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one te
     var elapsed = Duration.zero
     var attemptDelay = Duration.milliseconds(250)
     var localAddress: SocketAddress?
+    var httpVersion = SocketExecutor.HTTPVersion.http1
 
     init(_ timeLimits: SocketTimeLimits) {
         self.timeLimits = timeLimits
@@ -165,15 +166,15 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
     }
 
     mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, applicationProtocol: String
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
     ) throws(TLSError) -> Interest? {
         channel.network.log.append("handshake with \(name.text)")
         if channel.network.sessionKeys.last != key { channel.network.sessionKeys.append(key) }
         switch steps.isEmpty ? .needs(.reading) : steps.removeFirst() {
         case .needs(let directions): return directions
         case .secured(let selected):
-            guard let selected, selected != applicationProtocol else { return nil }
-            throw TLSError(.negotiationFailed, "the server selected \(selected), not \(applicationProtocol)")
+            guard let selected, selected != version.applicationProtocol else { return nil }
+            throw TLSError(.negotiationFailed, "the server selected \(selected), not \(version.applicationProtocol)")
         case .refused(let error): throw error
         case let step:
             Issue.record("expected \(step), found a handshake")

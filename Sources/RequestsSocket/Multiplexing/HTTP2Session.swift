@@ -1,0 +1,206 @@
+import Requests
+import RequestsHTTP1
+import RequestsHTTP2
+import RequestsPOSIX
+
+/// HTTP/2 on a connection that carries one exchange at a time (RFC 9113); no function waits.
+// The exchange that owns the connection owns it.
+final class HTTP2Session: @unchecked Sendable {
+    private let limits: HTTP2Limits
+    private var state: ConnectionState
+    private var events: [ConnectionEvent] = []
+    /// The output that is being sent, with copies of the body bytes in it.
+    private var output: [UInt8] = []
+    /// The number of bytes of `output` that were sent.
+    private var sent = 0
+    /// Whether the peer sends nothing more.
+    private var hasEnded = false
+    private var goAway: Frame.GoAway?
+
+    init(_ limits: HTTP2Limits, at now: Deadline) {
+        self.limits = limits
+        state = ConnectionState(.client, limits: limits, at: now)
+    }
+
+    /// Whether the connection can carry another exchange.
+    var isUsable: Bool { !hasEnded && !state.isDraining && state.freePlaces > 0 }
+
+    /// Whether the peer sends and reads nothing more.
+    var isOver: Bool { hasEnded || state.failure != nil }
+
+    /// Whether output remains to be sent.
+    var hasOutput: Bool { sent < output.count || state.outputCount > 0 }
+
+    /// Returns whether the peer may have received a byte of the head of the request.
+    func hasSentHead(of stream: StreamSlot) -> Bool { sent > 0 || state.hasSentHead(of: stream) }
+}
+
+// MARK: The stream
+
+extension HTTP2Session {
+    /// Opens the stream of `inbox` with the head of a request; returns whether it is open.
+    func open(_ fields: OutgoingFields, endsStream: Bool, for inbox: inout StreamInbox) -> Bool {
+        switch state.open(fields, answersHead: inbox.isHEAD, endsStream: endsStream, at: .now) {
+        case .opened(let stream):
+            inbox.stream = stream
+            return true
+        case .full: break
+        case .draining: inbox.fail(ended(inbox), isUnprocessed: true)
+        case .headTooLarge(let limit):
+            let detail = "the server accepts a request header of at most \(ErrorText.bytes(limit)) (RFC 9113 §10.5.1)"
+            inbox.fail(RequestError(.tooLarge(limit: limit), detail: detail))
+        }
+        return false
+    }
+
+    /// Queues the first of `count` bytes of the body, and returns their number.
+    func queue(_ count: Int, of stream: StreamSlot, endsStream: Bool) -> Int {
+        var queued = 0
+        while queued < count {
+            let part = state.write(stream, count - queued, endsStream: endsStream)
+            if part == 0 { break }
+            queued += part
+        }
+        return queued
+    }
+
+    /// Queues the end of the request.
+    func end(_ stream: StreamSlot, _ trailers: OutgoingFields?) {
+        state.end(stream, trailers: trailers)
+    }
+
+    /// Records that `count` bytes of the body were taken, so that the peer may send as many more.
+    func consumed(_ count: Int, of stream: StreamSlot) {
+        state.consumed(stream, count, at: .now)
+    }
+
+    /// Resets the stream unless both sides have ended it.
+    func reset(_ stream: StreamSlot) {
+        state.reset(stream, .cancel, at: .now)
+    }
+}
+
+// MARK: Sending
+
+extension HTTP2Session {
+    /// Sends what is queued, and returns whether that was all; `body` has the bytes of the body that are queued.
+    func flush(
+        to bytes: inout ByteStream, body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) throws(StreamError) -> Bool {
+        // Output with bytes of the body is copied by the call that has queued them.
+        if sent == output.count { takeOutput(body) }
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        while sent < output.count {
+            let result = output.withUnsafeBytes { output in
+                Result { () throws(StreamError) in
+                    try bytes.write(UnsafeRawBufferPointer(rebasing: output[sent...]), nothing)
+                }
+            }
+            guard case .bytes(let count) = try result.get() else { return false }
+            sent += count
+            guard sent == output.count else { continue }
+            state.written(sent, at: .now, into: &events)
+            // They concern capacity, which the exchange requests again.
+            events.removeAll(keepingCapacity: true)
+            takeOutput(nothing)
+        }
+        return true
+    }
+
+    private func takeOutput(_ body: UnsafeRawBufferPointer) {
+        output.removeAll(keepingCapacity: output.capacity <= 4 << 10)
+        sent = 0
+        guard state.outputCount > 0 else { return }
+        var body = body[...]
+        output.reserveCapacity(state.outputCount)
+        for piece in state.output() {
+            switch piece {
+            case .frames(let frames): output += frames
+            case .body(_, let count):
+                output += body.prefix(count)
+                body = body.dropFirst(count)
+            }
+        }
+    }
+
+    /// Ends the connection, and announces it to the peer if the socket accepts that.
+    func close(_ bytes: inout ByteStream) {
+        state.drain()
+        guard !hasEnded else { return }
+        _ = try? flush(to: &bytes)
+    }
+}
+
+// MARK: Receiving
+
+extension HTTP2Session {
+    /// Receives what has arrived, at most 64 KiB, and passes what concerns the stream of `inbox` to it.
+    func receive(from bytes: inout ByteStream, into inbox: inout StreamInbox) throws(StreamError) -> TransferResult {
+        if isOver { return .end }
+        let result = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { space in
+            let result = Result { () throws(StreamError) in try bytes.read(into: space) }
+            if case .success(.bytes(let count)) = result {
+                read(UnsafeRawBufferPointer(rebasing: space[..<count]), into: &inbox)
+            }
+            return result
+        }
+        let received = try result.get()
+        if case .end = received { hasEnded = true }
+        return received
+    }
+
+    private func read(_ bytes: UnsafeRawBufferPointer, into inbox: inout StreamInbox) {
+        do throws(HTTP2Error) {
+            try state.receive(Span(_unsafeBytes: bytes), at: .now, into: &events)
+            deliver(to: &inbox, from: bytes)
+        } catch {
+            deliver(to: &inbox, from: bytes)
+            inbox.fail(RequestError(error, limits))
+        }
+    }
+
+    /// Passes the events of a stream to its inbox; the bytes of bodies are ranges of `bytes`.
+    private func deliver(to inbox: inout StreamInbox, from bytes: UnsafeRawBufferPointer) {
+        for event in events {
+            switch event {
+            case .interim(inbox.stream, let status, let header): inbox.addInterim(status, header)
+            case .head(inbox.stream, .response(let status, let header)):
+                inbox.addHead(status, header)
+                widenWindow(of: inbox)
+            case .data(inbox.stream, let range): inbox.addBody(UnsafeRawBufferPointer(rebasing: bytes[range]))
+            case .trailers(inbox.stream, let trailers): inbox.addTrailers(trailers)
+            case .ended(inbox.stream): inbox.complete()
+            case .reset(inbox.stream, let reset):
+                inbox.reset(RequestError(reset, goAway, limits), isUnprocessed: reset.isUnprocessed)
+            case .goAway(let goAway): self.goAway = goAway
+            default: break
+            }
+        }
+        events.removeAll(keepingCapacity: true)
+    }
+
+    /// Makes the window as large as a collected body needs.
+    private func widenWindow(of inbox: borrowing StreamInbox) {
+        guard let stream = inbox.stream, let limit = inbox.collectingLimit else { return }
+        state.widen(stream, for: min(inbox.bodyLength ?? .max, limit), at: .now)
+    }
+
+    /// Returns the error of a connection that has ended before the response.
+    func ended(_ inbox: borrowing StreamInbox, after failure: StreamError? = nil) -> RequestError {
+        if let goAway { return RequestError(goAway, cause: failure) }
+        let place: WireError.Place = inbox.hasHead ? .body : inbox.hasBegun ? .afterInterim : .beforeMessage
+        return RequestError(WireError.truncated(place), cause: failure)
+    }
+
+    /// Reads what arrived while the connection carried no exchange, and returns whether it can carry one.
+    func idleState(_ bytes: inout ByteStream) -> IdleState {
+        var inbox = StreamInbox()
+        do throws(StreamError) {
+            while case .bytes = try receive(from: &bytes, into: &inbox) {}
+        } catch {
+            return .closed
+        }
+        if isUsable { return .usable }
+        return hasEnded && goAway == nil ? .closed : .unusable
+    }
+}

@@ -1,0 +1,163 @@
+import Requests
+import RequestsHTTP2
+import RequestsPOSIX
+
+/// A stream of HTTP/2 that carries one exchange (RFC 9113 §8.1).
+///
+/// When it is released before its end, the stream is reset.
+final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange owns it
+    let connection: Connection
+    private let session: HTTP2Session
+    private var inbox = StreamInbox()
+    /// The head of the request, until the stream is open.
+    private var fields: OutgoingFields?
+    /// The number of bytes of the body that remain to be queued; nil if its length is unknown.
+    private var remaining: Int?
+    /// The fields that end a body of unknown length, possibly none; nil before its end.
+    private var trailers: Header?
+
+    init(on connection: Connection, _ session: HTTP2Session) {
+        self.connection = connection
+        self.session = session
+    }
+
+    deinit {
+        resetStream()
+    }
+
+    /// A stream waits for the frames of its connection, and for space while output remains.
+    func directions(for wanted: Interest) -> Interest {
+        if wanted.isEmpty { return wanted }
+        return session.hasOutput ? .both : .reading
+    }
+
+    func end() {
+        resetStream()
+        connection.end()
+    }
+
+    /// Resets the stream unless both sides have ended it; from then on, the session belongs to another exchange.
+    private func resetStream() {
+        if let stream = inbox.stream { session.reset(stream) }
+        inbox.stream = nil
+    }
+}
+
+// MARK: The request
+
+extension HTTP2Stream {
+    func begin(_ request: borrowing OutgoingRequest) {
+        fields = request.fields()
+        remaining = request.length
+        let limit: Int? = if case .collected(let limit) = request.request.delivery { limit } else { nil }
+        inbox = StreamInbox(isHEAD: request.request.hasMethod(.head), collectingUpTo: limit)
+    }
+
+    func beginPiece(of count: Int) {}
+
+    func endPiece() -> Bool { false }
+
+    func endBody(with trailers: Header) {
+        self.trailers = trailers
+    }
+
+    func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult {
+        while true {
+            if let count = try sendQueued(piece, from: offset) { return .bytes(count) }
+            // Frames of the peer may open the window.
+            guard case .bytes = try receiveFrames() else { break }
+        }
+        if acceptsRequest { return .wouldBlock }
+        throw .system(.peerIsGone)
+    }
+
+    /// Whether the peer reads more of the request.
+    private var acceptsRequest: Bool { !session.isOver && !inbox.isReset }
+
+    /// Queues and sends a part of the piece; returns nil if nothing more is accepted now.
+    private func sendQueued(_ piece: Data, from offset: Int) throws(StreamError) -> Int? {
+        guard acceptsRequest, try session.flush(to: &connection.stream), let stream = openStream() else { return nil }
+        let count = piece.count - offset
+        let queued = session.queue(count, of: stream, endsStream: remaining == count)
+        if let remaining { self.remaining = remaining - queued }
+        if queued == count, let trailers {
+            let fields = OutgoingFields(trailers: trailers) { Redaction.standard.isSecret($0) }
+            session.end(stream, trailers.isEmpty ? nil : fields)
+            self.trailers = nil
+        }
+        let result = piece.withUnsafeBytes { piece in
+            let body = UnsafeRawBufferPointer(rebasing: piece[offset..<offset + queued])
+            return Result { () throws(StreamError) in try session.flush(to: &connection.stream, body: body) }
+        }
+        _ = try result.get()
+        return queued > 0 || count == 0 && !session.hasOutput ? queued : nil
+    }
+
+    private func openStream() -> StreamSlot? {
+        if let fields, session.open(fields, endsStream: remaining == 0, for: &inbox) { self.fields = nil }
+        return inbox.stream
+    }
+
+    var hasUnsentPrefix: Bool { fields != nil || trailers != nil || session.hasOutput }
+
+    /// Frames are sent from memory.
+    var sendsFiles: Bool { false }
+
+    func send(
+        _ file: borrowing FileReader, from position: Int64, count: Int
+    ) throws(StreamError) -> TransferResult {
+        .wouldBlock
+    }
+
+    var hasWritten: Bool {
+        inbox.stream.map { session.hasSentHead(of: $0) || connection.stream.hasPartialWrite } ?? false
+    }
+
+    var isUnprocessed: Bool { inbox.isUnprocessed }
+}
+
+// MARK: The response
+
+extension HTTP2Stream {
+    func receive() throws(StreamError) -> TransferResult {
+        // The error of sending follows when nothing more arrives.
+        _ = try? session.flush(to: &connection.stream)
+        while !inbox.hasNews {
+            let result = try receiveFrames()
+            guard case .bytes = result else { return result }
+        }
+        return .bytes(inbox.takeNews())
+    }
+
+    private func receiveFrames() throws(StreamError) -> TransferResult {
+        try session.receive(from: &connection.stream, into: &inbox)
+    }
+
+    func nextEvent() throws(RequestError) -> ResponseEvent { try inbox.nextEvent() }
+
+    func receiveEnd(after failure: StreamError?) throws(RequestError) { throw session.ended(inbox, after: failure) }
+
+    var receivesDirectly: Bool { false }
+
+    func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult { .wouldBlock }
+
+    func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
+        let count = inbox.takeBody(into: space)
+        if let stream = inbox.stream { session.consumed(count, of: stream) }
+        return count
+    }
+
+    func takeWholeBody(upTo limit: Int) -> Data? { inbox.takeWholeBody(upTo: limit) }
+
+    var unread: Int { inbox.unread }
+    var pending: Int { inbox.pending }
+    var expectsBody: Bool { false }
+    var hasBegunResponse: Bool { inbox.hasBegun }
+    var awaitsResponse: Bool { !inbox.hasHead }
+    var bodyLength: Int? { inbox.bodyLength }
+    var isChunked: Bool { false }
+    var persists: Bool { acceptsRequest }
+    var isHTTP10: Bool { false }
+
+    func isReusable(afterWholeRequest isWhole: Bool) -> Bool { session.isUsable }
+}

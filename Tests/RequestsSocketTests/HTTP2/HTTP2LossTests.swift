@@ -1,0 +1,256 @@
+import Foundation
+import Requests
+import RequestsHTTP2
+import RequestsPOSIX
+import RequestsSocket
+import TestSupport
+import Testing
+
+@Suite("HTTP/2: lost streams and connections", .tags(.concurrent), .timeLimit(.minutes(5)))
+struct HTTP2LossTests {
+    @Test("a refused stream is sent again with any method, at most twice", .rows("H-21", "H-25"))
+    func refused() async throws {
+        for refusals in 0...3 {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+                while let request = script.request(on: line) {
+                    peer.note("request")
+                    if peer.notes.count <= refusals {
+                        script.reset(request.slot, .refusedStream, on: line)
+                    } else {
+                        script.respond(to: request.slot, on: line)
+                    }
+                }
+            }
+            let executor = SocketExecutor.http2()
+            let request = try peer.request(.post, body: .bytes(Data("body".utf8)))
+            if refusals < 3 {
+                let response = try await executor.execute(request)
+                #expect(response.text == "ok" && response.metrics.transmissions == refusals + 1)
+            } else {
+                let error = await executor.failure(of: request)
+                #expect(error?.reason == .connectionLost && error?.detail?.contains("REFUSED_STREAM") == true)
+            }
+            #expect(peer.notes.count == min(refusals + 1, 3))
+        }
+    }
+
+    @Test("a stream reset with another code is not sent again, and the error has the code", .rows("H-21"))
+    func otherCodes() async throws {
+        for code in [HTTP2ErrorCode.internalError, .cancel, .noError, .enhanceYourCalm] {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+                while let request = script.request(on: line) {
+                    peer.note("request")
+                    script.reset(request.slot, code, on: line)
+                }
+            }
+            let error = await SocketExecutor.http2().failure(of: try peer.request())
+            #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
+            #expect(error?.detail == "the server has reset the stream: \(code) (RFC 9113 §7)")
+            #expect(peer.notes.count == 1)
+        }
+    }
+
+    @Test("a request above the last stream of GOAWAY is sent again, and one at or below it finishes", .rows("H-20"))
+    func goAway() async throws {
+        for (last, connections) in [(StreamID(0), 2), (1, 1)] {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, _ in
+                guard let request = script.request(on: line) else { return }
+                if number == 0 { script.send(on: line) { $0.goAway(lastStream: last, .noError) } }
+                if number > 0 || last > 0 { script.respond(to: request.slot, on: line) }
+                line.waitForEnd()
+            }
+            let executor = SocketExecutor.http2()
+            let response = try await executor.execute(peer.request(.post, body: .bytes(Data("x".utf8))))
+            #expect(response.text == "ok" && peer.connections == connections)
+        }
+    }
+
+    @Test("GOAWAY with an error names its code and its text", .rows("H-20"))
+    func goAwayWithError() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            guard script.request(on: line) != nil else { return }
+            script.send(on: line) { $0.goAway(lastStream: 1, .enhanceYourCalm, debugText: "too many") }
+        }
+        let error = await SocketExecutor.http2().failure(of: try peer.request())
+        let detail = "the server has ended the connection with GOAWAY: ENHANCE_YOUR_CALM, “too many”"
+        #expect(error?.reason == .connectionLost && error?.detail == detail, "\(error?.detail ?? "")")
+    }
+
+    @Test("a body whose source has begun is not sent again; one that has not begun is", .rows("H-22"))
+    func sources() async throws {
+        for isReplayable in [false, true] {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+                guard let (slot, _) = script.head(on: line) else { return }
+                peer.note("request")
+                if number == 0 {
+                    // The first piece proves that the source has begun.
+                    _ = script.next(on: line)
+                    script.reset(slot, .refusedStream, on: line)
+                } else {
+                    while let arrival = script.next(on: line) { if case .ended = arrival { break } }
+                    script.respond(to: slot, on: line)
+                }
+                line.waitForEnd()
+            }
+            let body = RequestBody.stream(length: nil, isReplayable: isReplayable) { Endless(5) }
+            let error = await SocketExecutor.http2().failure(of: try peer.request(.post, body: body))
+            #expect((error == nil) == isReplayable && peer.notes.count == (isReplayable ? 2 : 1))
+        }
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, _ in
+            guard let (slot, _) = script.head(on: line) else { return }
+            if number == 0 { return script.reset(slot, .refusedStream, on: line) }
+            script.respond(to: slot, on: line)
+            line.waitForEnd()
+        }
+        // The body waits for 100 (Continue), so its source has not begun.
+        var request = try peer.request(
+            .post, body: .stream(length: nil, isReplayable: false) { Endless(5) })
+        request.continueTimeout = .seconds(30)
+        let response = try await SocketExecutor.http2().execute(request)
+        #expect(response.text == "ok")
+    }
+
+    @Test("a connection cut after any byte ends the exchange with an error or with its whole body", .rows("H-23"))
+    func cuts() async throws {
+        let body = String(repeating: "x", count: 100)
+        var succeeded = 0
+        for limit in stride(from: 0, to: 260, by: 1) {
+            let peer = try ScriptedPeer(http2: HTTP2Limits(), sendingAtMost: limit) { script, line, _, _ in
+                guard let request = script.request(on: line) else { return }
+                if script.respond(to: request.slot, body: body, on: line) { line.waitForEnd() }
+            }
+            let request = try peer.request(.post)
+            let result = await Result(catching: { () async throws(RequestError) in
+                try await SocketExecutor.http2().execute(request)
+            })
+            switch result {
+            case .success(let response):
+                #expect(response.text == body)
+                succeeded += 1
+            case .failure(let error):
+                #expect(error.reason == .connectionLost, "\(limit): \(error)")
+                // A peer that cannot send its SETTINGS ends the connection before it reads the request.
+                #expect(error.mayHaveReachedServer || limit < 40, "\(limit): \(error)")
+                #expect(peer.connections == 1)
+            }
+            peer.stop()
+        }
+        #expect(0 < succeeded && succeeded < 200)
+    }
+
+    @Test("what arrived on an idle connection is read before the next stream", .rows("H-47"))
+    func idle() async throws {
+        let rows: [(frames: @Sendable (inout FrameWriter) -> Void, closes: Bool, connections: Int)] = [
+            ({ $0.ping(Array(0..<8), isAcknowledgement: false) }, false, 1),
+            ({ $0.settings([(4, 1_000)]) }, false, 1),
+            ({ $0.goAway(lastStream: 1, .noError) }, false, 2),
+            ({ $0.windowUpdate(0, increment: 0) }, false, 2),
+            ({ _ in }, true, 2),
+        ]
+        for row in rows {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+                var count = 0
+                while let request = script.request(on: line) {
+                    script.respond(to: request.slot, on: line)
+                    count += 1
+                    guard number == 0, count == 1 else { continue }
+                    _ = peer.waitForResume()
+                    script.send(on: line, row.frames)
+                    if row.closes { line.socket.shutDown(.both) }
+                    peer.note("sent")
+                }
+            }
+            let executor = SocketExecutor.http2()
+            _ = try await executor.execute(peer.request())
+            peer.resume()
+            await eventually { peer.notes == ["sent"] }
+            let response = try await executor.execute(peer.request(.post, body: .bytes(Data("x".utf8))))
+            #expect(response.text == "ok")
+            #expect(peer.connections == row.connections)
+        }
+    }
+
+    @Test("a cancelled exchange resets its stream and ends its connection", .rows("H-24"))
+    func cancellation() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            guard let (_, _) = script.head(on: line) else { return }
+            peer.note("head")
+            while let arrival = script.next(on: line) {
+                if case .reset(_, let code) = arrival { peer.note("\(code)") }
+            }
+            peer.note("end")
+        }
+        let executor = SocketExecutor.http2()
+        let request = try peer.request()
+        let task = Task { await executor.failure(of: request) }
+        await eventually { peer.notes == ["head"] }
+        task.cancel()
+        #expect(await task.value?.reason == .cancelled)
+        await eventually { peer.notes == ["head", "CANCEL", "end"] }
+        #expect(executor.connections.open == 0)
+    }
+
+    @Test(
+        "an early refusal with NO_ERROR is delivered whole, and the connection carries the next exchange", .rows("H-19")
+    )
+    func earlyResponse() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            while let (slot, _) = script.head(on: line) {
+                peer.note("request")
+                script.respond(to: slot, 413, body: "too large", on: line)
+                script.send(on: line) { $0.resetStream(slot.stream, .noError) }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        for _ in 0..<2 {
+            let body = RequestBody.stream(length: nil, isReplayable: false) { Endless(.max) }
+            let response = try await executor.execute(peer.request(.post, body: body))
+            #expect(response.head.status == 413 && response.text == "too large")
+            #expect(response.metrics.isRequestBodyIncomplete)
+        }
+        #expect(peer.connections == 1 && peer.notes.count == 2)
+    }
+
+    @Test("closed windows delay an upload, until a limit ends it in its phase", .rows("H-18"))
+    func closedWindow() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            var writer = FrameWriter()
+            writer.settings([(4, 0)])
+            line.send(writer.bytes)
+            line.waitForEnd()
+        }
+        var request = try peer.request(.post, body: .bytes(Data(count: 200_000)))
+        request.timeouts.betweenBytes = .milliseconds(300)
+        let error = await SocketExecutor.http2().failure(of: request)
+        #expect(error?.reason == .timedOut(.sending))
+    }
+
+    @Test("frames that do not belong to the response do not extend its time limit", .rows("H-26"))
+    func pings() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            guard script.request(on: line) != nil else { return }
+            for number in 0..<UInt8.max {
+                script.send(on: line) { $0.ping([0, 0, 0, 0, 0, 0, 0, number], isAcknowledgement: false) }
+                line.pause()
+                if line.socket.liveness() == .closed { return }
+            }
+            line.waitForEnd()
+        }
+        var request = try peer.request()
+        request.timeouts.firstByte = .milliseconds(200)
+        let error = await SocketExecutor.http2().failure(of: request)
+        #expect(error?.reason == .timedOut(.firstByte))
+    }
+}
+
+/// A source of `count` pieces.
+private struct Endless: RequestBody.Source {
+    private var count: Int
+    init(_ count: Int) { self.count = count }
+    mutating func next() async throws -> Data? {
+        if count == 0 { return nil }
+        count -= 1
+        await Task.yield()
+        return Data(count: 10)
+    }
+}

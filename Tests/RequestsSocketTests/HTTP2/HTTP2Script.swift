@@ -1,0 +1,188 @@
+import Requests
+import RequestsHTTP2
+import RequestsPOSIX
+import RequestsSocket
+
+/// The side of a server on one connection of HTTP/2, for the scripts of a ``ScriptedPeer``.
+///
+/// Every method blocks its thread, at most until the peer is stopped.
+final class HTTP2Script {
+    /// A request that has arrived with its whole body.
+    struct Request {
+        let slot: StreamSlot
+        let head: MessageHead.RequestHead
+        var body: [UInt8] = []
+        var trailers = Header.empty
+    }
+
+    /// What has arrived, with the bytes of bodies.
+    enum Arrival {
+        case head(StreamSlot, MessageHead.RequestHead)
+        case data(StreamSlot, [UInt8])
+        case trailers(StreamSlot, Header)
+        case ended(StreamSlot)
+        case reset(StreamSlot, HTTP2ErrorCode)
+    }
+
+    private var state: ConnectionState
+    private var arrivals: [Arrival] = []
+    /// The bytes of bodies that are queued.
+    private var bodies: [StreamSlot: ArraySlice<UInt8>] = [:]
+    /// The number of bytes that may still be sent; then the script ends.
+    private var limit: Int
+
+    init(_ limits: HTTP2Limits = HTTP2Limits(), sendingAtMost limit: Int = .max) {
+        state = ConnectionState(.server, limits: limits, at: .now)
+        self.limit = limit
+    }
+}
+
+// MARK: Receiving
+
+extension HTTP2Script {
+    /// Returns what arrives next; nil if the client has ended the connection, or has violated the protocol.
+    func next(on line: borrowing ScriptedPeer.Line) -> Arrival? {
+        while arrivals.isEmpty { guard flush(to: line), receive(from: line) else { return nil } }
+        return arrivals.removeFirst()
+    }
+
+    /// Receives what arrives next; false if the client has ended the connection, or has violated the protocol.
+    private func receive(from line: borrowing ScriptedPeer.Line) -> Bool {
+        guard let bytes = line.receive() else { return false }
+        var events: [ConnectionEvent] = []
+        do {
+            try state.receive(bytes.span, at: .now, into: &events)
+        } catch {
+            _ = flush(to: line)
+            return false
+        }
+        for event in events { add(event, from: bytes) }
+        return true
+    }
+
+    private func add(_ event: ConnectionEvent, from bytes: [UInt8]) {
+        switch event {
+        case .head(let slot, .request(let head)): arrivals.append(.head(slot, head))
+        case .data(let slot, let range):
+            arrivals.append(.data(slot, Array(bytes[range])))
+            state.consumed(slot, range.count, at: .now)
+        case .trailers(let slot, let trailers): arrivals.append(.trailers(slot, trailers))
+        case .ended(let slot): arrivals.append(.ended(slot))
+        case .reset(let slot, let reset): arrivals.append(.reset(slot, reset.code))
+        default: break
+        }
+    }
+
+    /// Returns the head of the next request; nil if none arrives.
+    func head(on line: borrowing ScriptedPeer.Line) -> (slot: StreamSlot, head: MessageHead.RequestHead)? {
+        while let arrival = next(on: line) {
+            if case .head(let slot, let head) = arrival { return (slot, head) }
+        }
+        return nil
+    }
+
+    /// Returns the next request with its body; nil if none arrives.
+    func request(on line: borrowing ScriptedPeer.Line) -> Request? {
+        var requests: [StreamSlot: Request] = [:]
+        while let arrival = next(on: line) {
+            switch arrival {
+            case .head(let slot, let head): requests[slot] = Request(slot: slot, head: head)
+            case .data(let slot, let bytes): requests[slot]?.body += bytes
+            case .trailers(let slot, let trailers): requests[slot]?.trailers = trailers
+            case .ended(let slot): if let request = requests[slot] { return request }
+            case .reset(let slot, _): requests[slot] = nil
+            }
+        }
+        return nil
+    }
+}
+
+// MARK: Sending
+
+extension HTTP2Script {
+    /// Sends a response; false if the client has ended the connection.
+    @discardableResult
+    func respond(
+        to slot: StreamSlot, _ status: HTTPStatus = 200, _ header: Header = .empty, body: String = "ok",
+        trailers: Header? = nil, on line: borrowing ScriptedPeer.Line
+    ) -> Bool {
+        state.respond(to: slot, OutgoingFields(status: status, header))
+        var rest = Array(body.utf8)[...]
+        while !rest.isEmpty {
+            let count = state.write(slot, rest.count, endsStream: trailers == nil)
+            bodies[slot, default: []] += rest.prefix(count)
+            rest = rest.dropFirst(count)
+            guard flush(to: line), count > 0 || receive(from: line) else { return false }
+        }
+        if body.isEmpty || trailers != nil { state.end(slot, trailers: trailers.map { OutgoingFields(trailers: $0) }) }
+        return flush(to: line)
+    }
+
+    /// Sends the head of a response, final or interim.
+    func sendHead(
+        _ status: HTTPStatus, _ header: Header = .empty, to slot: StreamSlot, on line: borrowing ScriptedPeer.Line
+    ) {
+        state.respond(to: slot, OutgoingFields(status: status, header), isInterim: status.isInformational)
+        _ = flush(to: line)
+    }
+
+    func reset(_ slot: StreamSlot, _ code: HTTP2ErrorCode, on line: borrowing ScriptedPeer.Line) {
+        state.reset(slot, code, at: .now)
+        _ = flush(to: line)
+    }
+
+    /// Sends frames that the state does not know of.
+    func send(on line: borrowing ScriptedPeer.Line, _ write: (inout FrameWriter) -> Void) {
+        _ = flush(to: line)
+        var writer = FrameWriter()
+        write(&writer)
+        line.send(writer.bytes)
+    }
+
+    /// Sends what is queued; false if the client has ended the connection, or the limit is reached.
+    func flush(to line: borrowing ScriptedPeer.Line) -> Bool {
+        while state.outputCount > 0 {
+            var bytes: [UInt8] = []
+            for piece in state.output() {
+                switch piece {
+                case .frames(let frames): bytes += frames
+                case .body(let slot, let count):
+                    bytes += bodies[slot]?.prefix(count) ?? []
+                    bodies[slot] = bodies[slot]?.dropFirst(count)
+                }
+            }
+            guard line.send(Array(bytes.prefix(limit))), bytes.count <= limit else { return false }
+            limit -= bytes.count
+            var events: [ConnectionEvent] = []
+            state.written(bytes.count, at: .now, into: &events)
+        }
+        return true
+    }
+}
+
+// MARK: Peers
+
+extension ScriptedPeer {
+    /// Creates a peer that speaks HTTP/2.
+    convenience init(
+        http2 limits: HTTP2Limits = HTTP2Limits(), on address: SocketAddress = .loopback(),
+        sendingAtMost limit: Int = .max,
+        _ script: @escaping @Sendable (HTTP2Script, borrowing Line, Int, ScriptedPeer) -> Void
+    ) throws {
+        try self.init(on: address) { line, number, peer in
+            script(HTTP2Script(limits, sendingAtMost: limit), line, number, peer)
+        }
+    }
+}
+
+extension SocketExecutor {
+    /// Returns an executor that uses HTTP/2 with prior knowledge.
+    static func http2(
+        _ destination: Destination = .url, _ change: (inout Configuration) -> Void = { _ in }
+    ) -> SocketExecutor {
+        .with(destination) { configuration in
+            configuration.httpVersion = .http2PriorKnowledge
+            change(&configuration)
+        }
+    }
+}
