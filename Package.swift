@@ -62,7 +62,9 @@ let libraries = [
     target("RequestsSocket", ["Requests", "RequestsHTTP1", "RequestsHTTP2", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsURLSession", ["Requests", "RequestsFoundation", "RequestsPOSIX"]),
     target("RequestsXML", ["Requests"]),
-    target("RequestsTestServer", ["CRequestsTest", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
+    target(
+        "RequestsTestServer",
+        ["CRequestsTest", "Requests", "RequestsHTTP1", "RequestsHTTP2", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsConformance", ["Requests", "RequestsMock", "RequestsTestServer"]),
 ]
 
@@ -171,7 +173,7 @@ let testTargets = [
         ]),
     tests(
         "RequestsTestServerTests",
-        ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),
+        ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsHTTP2", "RequestsPOSIX", "TestCorpora"]),
     tests("RequestsTests", ["Requests", "RequestsMock", "TestCorpora"]),
     tests(
         "RequestsURLSessionTests",

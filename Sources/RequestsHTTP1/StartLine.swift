@@ -91,6 +91,13 @@ package struct ReceivedRequest: Hashable, Sendable {
     /// Whether the connection can carry another message after this one has been read completely.
     package var isReusable: Bool
 
+    package init(line: RequestLine, header: Header, framing: BodyFraming, isReusable: Bool) {
+        self.line = line
+        self.header = header
+        self.framing = framing
+        self.isReusable = isReusable
+    }
+
     /// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 §10.1.1).
     package var expectsContinue: Bool {
         line.version >= .http11 && framing != .none && header.listContains("100-continue", in: .expect)

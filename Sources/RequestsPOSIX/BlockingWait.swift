@@ -20,6 +20,13 @@ extension Socket {
         try Self.poll(number, signal.reading.number, direction == .reading ? .reading : .writing, deadline)
     }
 
+    /// Blocks the calling thread like ``waitInPlace(for:by:orUntil:)``, until any direction of `wanted` is ready.
+    package func waitInPlace(
+        forAny wanted: Interest, by deadline: Deadline, orUntil signal: borrowing WakeSignal
+    ) throws(WaitError) {
+        try Self.poll(number, signal.reading.number, wanted, deadline)
+    }
+
     /// Blocks the calling thread until the connection has ended in both directions, even if unread bytes have arrived.
     package func waitForHangUpInPlace(
         by deadline: Deadline, orUntil signal: borrowing WakeSignal

@@ -25,8 +25,7 @@ struct RequestInput {
         self.connection = connection
         self.state = state
         reader = RequestReader(limits: state.wireLimits)
-        // A handshake begins like a head.
-        deadline = Self.deadline(after: state.security == nil ? state.limits.idleTime : state.limits.headTime)
+        deadline = Self.deadline(after: state.limits.idleTime)
     }
 
     /// Begins to wait for a request.

@@ -200,7 +200,7 @@ struct ResponseOutput {
 
 extension Field.Name {
     /// Whether only the server sets the field of a response.
-    fileprivate var framesMessage: Bool {
+    var framesMessage: Bool {
         switch self {
         case .connection, .keepAlive, .contentLength, .transferEncoding: true
         default: false

@@ -1,27 +1,63 @@
 import RequestsPOSIX
 
-/// A connection with the state of its service, which any thread can continue.
+/// The service of one connection, which performs its exchanges.
+protocol ConnectionService {
+    /// The instant by which the connection must have been served again.
+    var deadline: Deadline { get }
+
+    /// Serves the requests that have arrived; returns false if the connection is to be closed.
+    mutating func run() -> Bool
+}
+
+/// A connection with its service, which any thread can continue.
 final class ServedConnection: Sendable {
     let number: Int
     private let connection: ServerConnection
+    private let server: ServerState
+    /// The instant by which the handshake of TLS must have ended.
+    private let handshakeDeadline: Deadline
+    /// Nil until the handshake of TLS has ended.
+    ///
     /// Only the thread that serves the connection uses it; `ServiceThreads` passes it from one to the next.
-    nonisolated(unsafe) private(set) var service: Service
+    nonisolated(unsafe) private var service: (any ConnectionService)?  // see above
 
     init(_ connection: ServerConnection, _ server: ServerState) {
         number = connection.index
         self.connection = connection
-        service = Service(connection, server)
+        self.server = server
+        // A handshake begins like a head.
+        handshakeDeadline = server.limits.headTime.map(Deadline.after) ?? .distantFuture
+        service = server.security == nil ? Self.service(of: connection, server, nil) : nil
     }
 
     var socket: Socket {
         _read { yield connection.socket }
     }
 
+    /// The instant by which the connection must have been served again.
+    var deadline: Deadline { service?.deadline ?? handshakeDeadline }
+
     /// Serves the requests that have arrived; returns false if the connection is to be closed.
     func serve(on worker: Worker) -> Bool {
         connection.worker = worker
         defer { connection.worker = nil }
-        return service.run()
+        if service == nil, let security = server.security {
+            guard let negotiation = try? connection.secure(security.context, by: handshakeDeadline) else {
+                return false
+            }
+            service = Self.service(of: connection, server, negotiation)
+        }
+        return service?.run() ?? false
+    }
+
+    /// Returns the service of the version of HTTP that the client speaks; nil if the system cannot serve it.
+    private static func service(
+        of connection: ServerConnection, _ server: ServerState, _ negotiation: TLSConfiguration.Negotiation?
+    ) -> (any ConnectionService)? {
+        guard server.version.isHTTP2, negotiation.map({ $0.applicationProtocol == "h2" }) ?? true else {
+            return HTTP1Service(connection, server, negotiation)
+        }
+        return try? HTTP2Service(connection, server, negotiation)
     }
 
     /// Cancels the exchange in progress; can be called on any thread.

@@ -15,7 +15,7 @@ enum ConnectionEnd: Error {
 /// One connection: its socket, and the waits of the thread that serves it.
 ///
 /// It belongs to that thread.
-final class ServerConnection: Sendable {
+final class ServerConnection: Sendable, ExchangeThread {
     let index: Int
     let socket: Socket
     private let onStall: @Sendable () -> Void
@@ -45,6 +45,15 @@ final class ServerConnection: Sendable {
         self.stopSignal = stopSignal
     }
 
+    /// Calls `action` when the server stops, or now if it has stopped.
+    func onStop(_ action: @escaping @Sendable () -> Void) {
+        let isStopping = currentTask.withLock { task in
+            task.cancel = action
+            return task.isStopping
+        }
+        if isStopping { action() }
+    }
+
     /// Cancels the exchange in progress and all later ones; can be called on any thread.
     func stop() {
         let cancel = currentTask.withLock { task in
@@ -72,6 +81,27 @@ final class ServerConnection: Sendable {
         }
     }
 
+    /// Waits until the socket is ready for any direction of `wanted`, or until `signal`, which is cleared; returns false
+    /// if `deadline` has passed.
+    func wait(
+        forAny wanted: Interest, by deadline: Deadline, orUntil signal: borrowing WakeSignal
+    ) throws(ConnectionEnd) -> Bool {
+        worker?.prepareToWait()
+        do throws(WaitError) {
+            let wanted = needed == .writing ? wanted.union(.writing) : wanted
+            try socket.waitInPlace(forAny: wanted, by: deadline, orUntil: signal)
+            return true
+        } catch {
+            switch error {
+            case .timedOut: return false
+            case .closed:
+                signal.drain()
+                return true
+            case .cancelled, .failed: throw .closed
+            }
+        }
+    }
+
     /// Waits without reading until the client has closed the connection, or until `deadline`.
     func waitForHangUp(by deadline: Deadline) throws(ConnectionEnd) {
         worker?.prepareToWait()
@@ -86,20 +116,26 @@ final class ServerConnection: Sendable {
     func send(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) {
         var remaining = bytes
         while !remaining.isEmpty {
-            let result: TransferResult
-            do {
-                result = try remaining.withUnsafeBytes { try transmit($0) }
-            } catch {
-                throw .closed
+            if let count = try sendAvailable(remaining) {
+                remaining = remaining.dropFirst(count)
+                continue
             }
-            switch result {
-            case .bytes(let count): remaining = remaining.dropFirst(count)
-            case .wouldBlock:
-                if try wait(for: .writing, by: .after(.milliseconds(250))) { continue }
-                onStall()
-                guard try wait(for: .writing, by: limits.idleTime.map(Deadline.after)) else { throw .closed }
-            case .end: throw .closed
+            if try wait(for: .writing, by: .after(.milliseconds(250))) { continue }
+            onStall()
+            guard try wait(for: .writing, by: limits.idleTime.map(Deadline.after)) else { throw .closed }
+        }
+    }
+
+    /// Sends as many of `bytes` as the socket accepts, and returns their number; nil if it accepts none now.
+    func sendAvailable(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) -> Int? {
+        do {
+            switch try bytes.withUnsafeBytes({ try transmit($0) }) {
+            case .bytes(let count): return count
+            case .wouldBlock: return nil
+            case .end: throw ConnectionEnd.closed
             }
+        } catch {
+            throw .closed
         }
     }
 
@@ -138,12 +174,7 @@ final class ServerConnection: Sendable {
         } isAbandoned: {
             socket.isEndedByPeer
         } onStart: { cancel in
-            let isStopping = currentTask.withLock { task in
-                task.cancel = cancel
-                return task.isStopping
-            }
-            // The server may have stopped before the task could be cancelled.
-            if isStopping { cancel() }
+            onStop(cancel)
         } _: { () async throws(RequestError) in
             try await operation()
         }

@@ -30,6 +30,7 @@ final class ServerState: Sendable {
     let wireLimits: WireLimits
     /// The TLS of the server; nil for none.
     let security: ServerSecurity?
+    let version: TestServer.Version
     let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior
     private let state: Lock<State>
     // Counted without the lock, for which the threads of many connections would otherwise wait more often.
@@ -37,12 +38,13 @@ final class ServerState: Sendable {
     private let waiterCount = Atomic(0)
 
     init(
-        executor: any RequestExecutor, limits: TestServer.Limits, security: ServerSecurity?,
-        behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior
+        executor: any RequestExecutor, version: TestServer.Version, limits: TestServer.Limits,
+        security: ServerSecurity?, behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior
     ) {
         self.executor = executor
         self.limits = limits
         self.security = security
+        self.version = version
         self.behavior = behavior
         var wireLimits = WireLimits()
         wireLimits.headBytes = limits.headBytes

@@ -101,7 +101,7 @@ extension ServiceThreads {
             guard !state.isStopping else { return false }
             // Before the leader can find it.
             state.connections[connection.number] = Entry(
-                connection: connection, isWatched: true, deadline: connection.service.deadline)
+                connection: connection, isWatched: true, deadline: connection.deadline)
             do throws(SystemError) {
                 try watched.add(connection.socket, as: UInt64(connection.number))
             } catch {
@@ -126,7 +126,7 @@ extension ServiceThreads {
         if !entry.isWatched {
             guard (try? watched.add(connection.socket, as: UInt64(connection.number))) != nil else { return false }
         }
-        (entry.isWatched, entry.isServed, entry.deadline) = (true, false, connection.service.deadline)
+        (entry.isWatched, entry.isServed, entry.deadline) = (true, false, connection.deadline)
         return true
     }
 

@@ -29,6 +29,8 @@ extension TestServer {
         public var maximumVersion = TLSConfiguration.Version.tls13
 
         /// The application protocols from which the server selects; an empty list selects none.
+        ///
+        /// A server that speaks HTTP/2 prefers `h2`, which is added to a list that is not empty.
         public var applicationProtocols = ["http/1.1"]
 
         /// Whether sessions can be resumed.
@@ -92,13 +94,13 @@ struct ServerSecurity: Sendable {
     let trust: TLSConfiguration.Trust
 
     /// Makes the certificates, and loads everything that connections need.
-    init(_ settings: TestServer.TLS) throws {
+    init(_ settings: TestServer.TLS, speaking version: TestServer.Version) throws {
         let certificates = try TestCertificates.shared()
         var configuration = TLSServerConfiguration(
             identity: try settings.identity ?? certificates.identity(for: settings.names))
         configuration.clientTrust = settings.clientTrust
         configuration.requiresClientCertificate = settings.requiresClientCertificate
-        configuration.applicationProtocols = settings.applicationProtocols
+        configuration.applicationProtocols = version.applicationProtocols(with: settings.applicationProtocols)
         configuration.versions = Self.number(settings.minimumVersion)...Self.number(settings.maximumVersion)
         configuration.resumesSessions = settings.resumesSessions
         context = TLSContext(server: configuration)

@@ -1,4 +1,5 @@
-/// A strict HTTP/1.1 test server on the loopback or a unix socket that serves any executor and injects faults.
+/// A strict test server for HTTP/1.1 and HTTP/2 on the loopback or a unix socket that serves any executor and injects
+/// faults.
 ///
 /// `withTestServer(serving:on:limits:behaving:_:)` runs it. It has its own threads, so it also works while a client
 /// under test occupies every thread of the cooperative pool.
@@ -76,6 +77,15 @@ public struct TestServer: Sendable {
         package internal(set) var stalledWrites = 0
         /// The number of bytes received on all connections.
         package internal(set) var receivedBytes = 0
+        /// The number of streams of HTTP/2 that are open now.
+        package internal(set) var openStreams = 0
+        /// The largest number of streams that one connection had open at one time.
+        package internal(set) var maximumStreams = 0
+
+        mutating func changeStreams(from old: Int, to new: Int) {
+            openStreams += new - old
+            maximumStreams = max(maximumStreams, new)
+        }
     }
 }
 

@@ -17,6 +17,7 @@ import RequestsPOSIX
 /// - Parameters:
 ///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.
 ///   - address: The address on which the server listens.
+///   - version: The version of HTTP that the server speaks.
 ///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - behavior: The behavior of each response, by the numbers of the connection and the exchange on it, from 0.
@@ -27,12 +28,14 @@ import RequestsPOSIX
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    tls: TestServer.TLS? = nil, limits: TestServer.Limits = TestServer.Limits(),
+    speaking version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
+    limits: TestServer.Limits = TestServer.Limits(),
     behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     let state = ServerState(
-        executor: executor, limits: limits, security: try tls.map(ServerSecurity.init), behavior: behavior)
+        executor: executor, version: version, limits: limits,
+        security: try tls.map { try ServerSecurity($0, speaking: version) }, behavior: behavior)
     let bound = try start(state, on: address)
     let result: Result<Value, any Error>
     do {
@@ -50,6 +53,7 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: The executor that responds to the requests.
 ///   - address: The address on which the server listens.
+///   - version: The version of HTTP that the server speaks.
 ///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - behavior: The behavior of all responses.
@@ -60,12 +64,14 @@ public func withTestServer<Value>(
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    tls: TestServer.TLS? = nil, limits: TestServer.Limits = TestServer.Limits(),
+    speaking version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
+    limits: TestServer.Limits = TestServer.Limits(),
     behaving behavior: TestServer.Behavior = .standard,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     try await withTestServer(
-        serving: executor, on: address, tls: tls, limits: limits, behaving: { _, _ in behavior }, body)
+        serving: executor, on: address, speaking: version, tls: tls, limits: limits, behaving: { _, _ in behavior },
+        body)
 }
 
 /// Runs a test server while `body` runs, with the same fault in all responses.
@@ -73,6 +79,7 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: The executor that responds to the requests.
 ///   - address: The address on which the server listens.
+///   - version: The version of HTTP that the server speaks.
 ///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - fault: The fault to inject.
@@ -83,10 +90,12 @@ public func withTestServer<Value>(
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    tls: TestServer.TLS? = nil, limits: TestServer.Limits = TestServer.Limits(), fault: TestServer.Fault,
+    speaking version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
+    limits: TestServer.Limits = TestServer.Limits(), fault: TestServer.Fault,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
-    try await withTestServer(serving: executor, on: address, tls: tls, limits: limits, behaving: .failing(fault), body)
+    try await withTestServer(
+        serving: executor, on: address, speaking: version, tls: tls, limits: limits, behaving: .failing(fault), body)
 }
 
 /// Starts the listener; only the server's threads refer to it when this function has returned.

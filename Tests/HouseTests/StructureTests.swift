@@ -19,7 +19,8 @@ struct StructureTests {
         ],
         "RequestsTLS": ["CRequestsPOSIX", "Requests", "RequestsPOSIX"],
         "RequestsTestServer": [
-            "CRequestsTest", "Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization",
+            "CRequestsTest", "Dispatch", "Requests", "RequestsHTTP1", "RequestsHTTP2", "RequestsPOSIX", "RequestsTLS",
+            "Synchronization",
         ],
         "RequestsConformance": [
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",

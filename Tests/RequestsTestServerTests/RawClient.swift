@@ -58,6 +58,18 @@ struct RawClient {
         return all
     }
 
+    /// Receives bytes that arrive together; an empty array when the server has closed the connection.
+    func receiveNext() async throws -> [UInt8] {
+        var part = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            switch try part.withUnsafeMutableBytes({ try channel.read(into: $0) }) {
+            case .bytes(let count): return Array(part[..<count])
+            case .wouldBlock: try await channel.waitUntilReadable()
+            case .end: return []
+            }
+        }
+    }
+
     /// Returns the statuses of the responses in `bytes`, in order; `methods` are the methods of the requests.
     static func statuses(in bytes: [UInt8], to methods: [HTTPMethod]) throws -> [Int] {
         var remainder = bytes[...]

@@ -1,0 +1,290 @@
+@_spi(Lock) import Requests
+import RequestsHTTP2
+import RequestsPOSIX
+
+/// The frames and streams of a connection, which all its threads share.
+///
+/// Each exchange has a thread of its own, which queues frames here; the thread of the connection transfers them.
+final class HTTP2Connection: Sendable {
+    private struct State: ~Copyable, Sendable {
+        var connection: ConnectionState
+        /// The frames that wait to be sent, with the bytes of bodies between them.
+        var output: [UInt8] = []
+        /// The number of bytes that were sent.
+        var sentCount = 0
+        /// The number of bytes after which the connection is closed.
+        var end: Int
+        /// Whether the connection is then reset.
+        var isReset = false
+        /// Whether the connection is closed when no exchange remains.
+        var isDraining = false
+        var isStopping = false
+        /// Whether the connection has been closed.
+        var isOver = false
+        /// The exchanges that have not ended.
+        var exchanges: [StreamID: HTTP2Exchange] = [:]
+
+        /// Moves the frames of the value to the output; `content` is the body bytes of its DATA frame.
+        mutating func moveOutput(_ content: Data = Data(), at now: Deadline, into events: inout [ConnectionEvent]) {
+            for piece in connection.output() {
+                switch piece {
+                case .frames(let bytes): output += bytes
+                case .body(_, let count): output += content.prefix(count)
+                }
+            }
+            connection.written(connection.outputCount, at: now, into: &events)
+        }
+
+        /// Closes the connection after the first `count` bytes of the output, or all of them.
+        mutating func close(after count: Int = .max) {
+            end = min(end, sentCount + min(count, output.count))
+        }
+
+        /// The number of streams that have not ended.
+        var streamCount: Int { isOver ? 0 : connection.streamCount }
+
+        /// Ends a response, whose frames are in the output.
+        mutating func finish(_ ending: Ending) {
+            // The client cannot have the last byte yet.
+            ending.record()
+            output += ending.bytes
+            if ending.closes { close() }
+        }
+    }
+
+    /// The end of a response.
+    struct Ending: Sendable {
+        /// A function that is called before the last byte is sent.
+        let record: @Sendable () -> Void
+        /// Bytes that follow the response.
+        var bytes: [UInt8] = []
+        /// Whether the connection is closed then.
+        var closes = false
+    }
+
+    /// The number of bytes in the output from which on exchanges wait.
+    private static let outputLimit = 64 << 10
+
+    private let state: Lock<State>
+    /// Ends the wait of the connection's thread.
+    let wake: WakeSignal
+
+    /// A function that is called with the numbers of open streams before and after a change.
+    private let onStreams: @Sendable (_ old: Int, _ new: Int) -> Void
+
+    init(
+        _ limits: HTTP2Limits, closingAfter end: Int, onStreams: @escaping @Sendable (_ old: Int, _ new: Int) -> Void
+    ) throws(SystemError) {
+        self.onStreams = onStreams
+        wake = try WakeSignal()
+        state = Lock(State(connection: ConnectionState(.server, limits: limits, at: .now), end: end))
+    }
+
+    /// Changes the state, and notifies the thread of the connection and the exchanges that can continue.
+    @discardableResult
+    private func change<Value: Sendable>(
+        _ body: @Sendable (inout State, Deadline, inout [ConnectionEvent]) -> Value
+    ) -> Value {
+        let (value, exchanges, counts) = state.withLock { state -> (Value, [HTTP2Exchange], (old: Int, new: Int)) in
+            let now = Deadline.now
+            let count = state.streamCount
+            var events: [ConnectionEvent] = []
+            let value = body(&state, now, &events)
+            state.moveOutput(at: now, into: &events)
+            return (value, Self.exchanges(with: events, in: state), (count, state.streamCount))
+        }
+        if counts.old != counts.new { onStreams(counts.old, counts.new) }
+        wake.signal()
+        for exchange in exchanges { exchange.resume() }
+        return value
+    }
+
+    /// Returns the exchanges that can write.
+    private static func exchanges(with events: [ConnectionEvent], in state: borrowing State) -> [HTTP2Exchange] {
+        var exchanges: [HTTP2Exchange] = []
+        for case .capacity(let slot) in events {
+            if let exchange = state.exchanges[slot.stream] { exchanges.append(exchange) }
+        }
+        return exchanges
+    }
+
+    /// Ends the connection; can be called on any thread.
+    func stop() {
+        change { state, _, _ in state.isStopping = true }
+    }
+}
+
+// MARK: The thread of the connection
+
+extension HTTP2Connection {
+    /// Reads received bytes, and returns their meaning; after a violation of the client, the connection is closed.
+    func receive(_ bytes: [UInt8]) -> [ConnectionEvent] {
+        change { state, now, events in
+            do throws(HTTP2Error) {
+                try state.connection.receive(bytes.span, at: now, into: &events)
+            } catch {
+                // After GOAWAY with the reason.
+                state.moveOutput(at: now, into: &events)
+                state.close()
+            }
+            return events
+        }
+    }
+
+    /// The bytes to send next, at most those until the end of the connection.
+    var nextOutput: ArraySlice<UInt8> {
+        state.withLock { $0.output.prefix(min(Self.outputLimit, $0.end - $0.sentCount)) }
+    }
+
+    /// Records that the first `count` bytes of the output were sent.
+    func recordSent(_ count: Int) {
+        let exchanges = state.withLock { state in
+            let wasFull = state.output.count >= Self.outputLimit
+            state.output.removeFirst(count)
+            state.sentCount += count
+            return wasFull && state.output.count < Self.outputLimit ? Array(state.exchanges.values) : []
+        }
+        for exchange in exchanges { exchange.resume() }
+    }
+
+    /// What the thread of the connection does next.
+    enum Step {
+        /// It waits until the socket can be read, and, with output, written.
+        case transfer(hasOutput: Bool, acceptsInput: Bool, until: Deadline)
+        /// It closes the connection at once.
+        case close(resetting: Bool)
+        /// It closes the connection when the client has, or after a while.
+        case linger
+        case stop
+    }
+
+    var nextStep: Step {
+        state.withLock { state in
+            if state.isStopping { return .stop }
+            if state.sentCount >= state.end { return .close(resetting: state.isReset) }
+            if state.isDraining, state.exchanges.isEmpty, state.output.isEmpty { return .linger }
+            // A client that does not read could otherwise fill the memory with acknowledgements.
+            return .transfer(
+                hasOutput: !state.output.isEmpty, acceptsInput: state.output.count < 4 * Self.outputLimit,
+                until: state.connection.deadline)
+        }
+    }
+
+    /// Passes the turn of exchanges that do not write on to others.
+    func expire() {
+        change { state, now, events in
+            // It fails only after a PING, which a server does not send.
+            try? state.connection.expire(at: now, into: &events)
+        }
+    }
+
+    /// Whether no exchange is in progress.
+    var isIdle: Bool { state.withLock { $0.exchanges.isEmpty } }
+
+    /// Adds an exchange that has begun.
+    func add(_ exchange: HTTP2Exchange) {
+        state.withLock { $0.exchanges[exchange.slot.stream] = exchange }
+    }
+
+    /// Cancels the exchange of a stream that was reset.
+    func cancel(_ stream: StreamID) {
+        state.withLock { $0.exchanges[stream] }?.cancel()
+    }
+
+    /// Cancels all exchanges, because the connection is closed.
+    func end() {
+        let exchanges = change { state, _, _ in
+            state.isOver = true
+            return Array(state.exchanges.values)
+        }
+        for exchange in exchanges { exchange.cancel() }
+    }
+
+    /// Returns the credit of body bytes to the client.
+    func consume(_ slot: StreamSlot, _ count: Int) {
+        change { state, now, _ in state.connection.consumed(slot, count, at: now) }
+    }
+}
+
+// MARK: The threads of exchanges
+
+extension HTTP2Connection {
+    /// Removes an exchange that has ended.
+    func remove(_ exchange: HTTP2Exchange) {
+        change { state, _, _ in state.exchanges[exchange.slot.stream] = nil }
+    }
+
+    /// Queues an interim response.
+    func respond(to slot: StreamSlot, interim status: HTTPStatus) {
+        change { state, _, _ in
+            state.connection.respond(to: slot, OutgoingFields(status: status, .empty), isInterim: true)
+        }
+    }
+
+    /// Queues a head; `ending` ends a response without a body.
+    func respond(to slot: StreamSlot, _ fields: OutgoingFields, ending: Ending? = nil) {
+        change { state, now, events in
+            state.connection.respond(to: slot, fields, endsStream: ending != nil)
+            state.moveOutput(at: now, into: &events)
+            if let ending { state.finish(ending) }
+        }
+    }
+
+    /// Queues a head, of which only the first `count` bytes of its frames are sent.
+    func respond(to slot: StreamSlot, _ fields: OutgoingFields, closingAfter count: Int) {
+        change { state, now, events in
+            let start = state.output.count
+            state.connection.respond(to: slot, fields)
+            state.moveOutput(at: now, into: &events)
+            state.close(after: start + min(max(0, count), state.output.count - start))
+        }
+    }
+
+    /// Queues the bytes of a body for which there is room; `ending` ends the response with the last of them.
+    ///
+    /// - Returns: Their number; if it is 0, the exchange is resumed when there is room.
+    func write(_ bytes: Data, to slot: StreamSlot, ending: Ending?) -> Int {
+        change { state, now, events in
+            guard state.output.count < Self.outputLimit else { return 0 }
+            let count = state.connection.write(slot, bytes.count, endsStream: ending != nil)
+            state.moveOutput(bytes, at: now, into: &events)
+            if let ending, count == bytes.count { state.finish(ending) }
+            return count
+        }
+    }
+
+    /// Queues the end of a body, and trailers if there are any.
+    func end(_ slot: StreamSlot, trailers: OutgoingFields?, ending: Ending) {
+        change { state, now, events in
+            state.connection.end(slot, trailers: trailers)
+            state.moveOutput(at: now, into: &events)
+            state.finish(ending)
+        }
+    }
+
+    /// Resets a stream that has not ended.
+    func reset(_ slot: StreamSlot, _ code: HTTP2ErrorCode) {
+        change { state, now, _ in state.connection.reset(slot, code, at: now) }
+    }
+
+    /// Queues bytes between frames.
+    func send(_ bytes: [UInt8]) {
+        change { state, _, _ in state.output += bytes }
+    }
+
+    /// Announces with GOAWAY that the connection accepts no more streams, and closes it when the others have ended.
+    func drain() {
+        change { state, _, _ in
+            state.connection.drain()
+            state.isDraining = true
+        }
+    }
+
+    /// Closes the connection when all that is queued was sent.
+    func close(resetting isReset: Bool = false) {
+        change { state, _, _ in
+            state.close()
+            state.isReset = isReset
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import RequestsHTTP1
+import RequestsHTTP2
+
+extension HTTP2Exchange {
+    /// What the thread of an exchange does.
+    enum Work: Sendable {
+        /// It executes the request, whose body is held until the end.
+        case execute(body: Data)
+        /// It refuses the request.
+        case refuse(HTTPStatus, String, [Field])
+    }
+
+    /// Responds to the request on the calling thread; `record` is called with the status before the last byte is sent.
+    func perform(_ work: Work, recording record: @escaping @Sendable (HTTPStatus) -> Void) {
+        do throws(ConnectionEnd) {
+            switch work {
+            case .execute(let body):
+                defer { server.release(body.count) }
+                try execute(body, record)
+            case .refuse(let status, let detail, let fields): try refuse(status, detail, fields, record)
+            }
+        } catch {
+            if case .refused(let status, let detail, let fields) = error {
+                try? refuse(status, detail, fields, record)
+            } else {
+                connection.reset(slot, .internalError)
+            }
+        }
+    }
+
+    private func execute(
+        _ body: Data, _ record: @escaping @Sendable (HTTPStatus) -> Void
+    ) throws(ConnectionEnd) {
+        var lastTarget: ServedTarget?
+        let prepared = try server.request(request, body, after: &lastTarget)
+        let response = try response(of: server.executor, to: prepared)
+        let plan = ResponsePlan(response, to: request, behavior: behavior)
+        let head = try OutgoingFields(response.head, length: plan.length, date: behavior.date())
+        for status in behavior.interim { connection.respond(to: slot, interim: status) }
+        // In HTTP/1.1 the head would contain Connection: close.
+        if plan.announcesClose { connection.drain() }
+        let ending = ending(response.head.status, record)
+        guard plan.hasBody else { return connection.respond(to: slot, head, ending: ending) }
+        connection.respond(to: slot, head)
+        var output = HTTP2ResponseOutput(self, plan.framing)
+        switch try ServedBody(response.body) {
+        case .whole(let data) where !data.isEmpty && response.finalTrailers.isEmpty:
+            return try output.append(data, ending: ending)
+        case .whole(let data): try output.append(data)
+        case .streamed(let stream):
+            while let bytes = try next(of: stream) { try output.append(bytes) }
+        }
+        let trailers = response.finalTrailers
+        connection.end(slot, trailers: trailers.isEmpty ? nil : OutgoingFields(trailers: trailers), ending: ending)
+    }
+
+    private func ending(
+        _ status: HTTPStatus, _ record: @escaping @Sendable (HTTPStatus) -> Void
+    ) -> HTTP2Connection.Ending {
+        HTTP2Connection.Ending(record: { record(status) })
+    }
+
+    /// Refuses the request, and stops the client from sending the remainder of its body (RFC 9113 §8.1).
+    private func refuse(
+        _ status: HTTPStatus, _ detail: String, _ fields: [Field],
+        _ record: @escaping @Sendable (HTTPStatus) -> Void
+    ) throws(ConnectionEnd) {
+        let body = Data("\(detail)\n".utf8)
+        let header = Header([.contentType(.plainText)] + fields)
+        let head = ResponseHead(status: status, header: header, target: server.root)
+        let outgoing = try OutgoingFields(head, length: body.count, date: behavior.date())
+        let ending = ending(status, record)
+        let isHead = request.line.method == .head
+        connection.respond(to: slot, outgoing, ending: isHead ? ending : nil)
+        if !isHead { try write(body, ending: ending) }
+        connection.reset(slot, .noError)
+    }
+}
+
+/// Writes the body of one response according to its behavior.
+struct HTTP2ResponseOutput {
+    private let exchange: HTTP2Exchange
+    private let sizes: [Int]
+    /// The number of pieces that were written.
+    private var pieceCount = 0
+
+    init(_ exchange: HTTP2Exchange, _ framing: ResponseOutput.Framing) {
+        self.exchange = exchange
+        sizes = if case .chunked(let sizes) = framing { sizes } else { [] }
+    }
+
+    /// Writes bytes; `ending` ends the response after them.
+    mutating func append(_ data: Data, ending: HTTP2Connection.Ending? = nil) throws(ConnectionEnd) {
+        var remaining = data
+        while !remaining.isEmpty {
+            let piece = remaining.prefix(pieceSize)
+            remaining = remaining.dropFirst(piece.count)
+            if pieceCount > 0, let pace = exchange.behavior.pace { try exchange.pause(for: pace.interval) }
+            pieceCount += 1
+            try exchange.write(piece, ending: remaining.isEmpty ? ending : nil)
+        }
+    }
+
+    /// The number of bytes of the next piece, at most.
+    private var pieceSize: Int {
+        let chunk = sizes.isEmpty ? .max : max(1, sizes[min(pieceCount, sizes.count - 1)])
+        return min(chunk, exchange.behavior.pace.map { max(1, $0.bytes) } ?? .max)
+    }
+}
+
+extension OutgoingFields {
+    /// Creates the fields of a response; the server sets the fields that frame the message.
+    ///
+    /// - Throws: A refusal if a field cannot be sent.
+    init(_ head: ResponseHead, length: Int?, date: Date?) throws(ConnectionEnd) {
+        var header = head.header
+        header.removeFields(named: \.framesMessage)
+        for field in header.list where !field.name.isValid || !Token.isFieldValue(field.value) {
+            throw .refused(500, "could not write the response: invalid field “\(field.name)”")
+        }
+        if !header.contains(.date), let date {
+            header.add(Field(name: .date, value: HTTPDate(date).description))
+        }
+        if let length { header.add(Field(name: .contentLength, value: String(length))) }
+        self.init(status: head.status, header)
+    }
+}

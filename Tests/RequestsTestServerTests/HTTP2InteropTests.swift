@@ -1,0 +1,104 @@
+import Foundation
+import RequestsMock
+import RequestsTestServer
+import TestSupport
+import Testing
+
+/// A program of the system, if it is installed.
+private struct Program {
+    let path: String
+
+    init?(_ name: String) {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile) else {
+            return nil
+        }
+        self.path = path
+    }
+
+    /// Runs the program, and returns its output and its status.
+    func run(_ arguments: [String]) async throws -> (output: String, status: Int32) {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (String(decoding: data, as: UTF8.self), process.terminationStatus)
+    }
+}
+
+private let curl = Program("curl")
+private let h2load = Program("h2load")
+private let nghttp = Program("nghttp")
+
+@Suite("Test server: other clients of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
+struct HTTP2InteropTests {
+    private static func serve(
+        on address: TestServer.Address = .loopback(), _ body: (TestServer) async throws -> Void
+    ) async throws {
+        let mock = MockExecutor { request in
+            guard case .bytes(let body) = request.body else {
+                return .ok(request.target.path).with(trailers: ["X-Sum": "1"])
+            }
+            return .data(body)
+        }
+        try await withTestServer(serving: mock, on: address, speaking: .http2, body)
+    }
+
+    @Test(
+        "curl sends requests with and without bodies over TCP and over a unix socket", .rows("H-36"),
+        .enabled(if: curl != nil, "curl is not installed"), arguments: ServerAddress.allCases)
+    func curlClient(on address: ServerAddress) async throws {
+        let program = try #require(curl)
+        let folder = TemporaryDirectory()
+        let body = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) })
+        try folder.write(body, to: "body")
+        try await Self.serve(on: address.address) { server in
+            let socket = server.socketPath.map { ["--unix-socket", $0] } ?? []
+            let options = socket + ["--http2-prior-knowledge", "-s", "-w", "%{http_version} %{http_code}", "-o"]
+            let url = server.baseURL.absoluteString
+            let get = try await program.run(options + ["\(folder.path)/get", "\(url)/a"])
+            #expect(get.output == "2 200" && get.status == 0)
+            #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/get")) == Data("/a".utf8))
+            for extra in [[], ["-H", "Expect: 100-continue"], ["-H", "Transfer-Encoding: chunked"]] {
+                let arguments = ["\(folder.path)/put", "-T", "\(folder.path)/body", "\(url)/b"]
+                let put = try await program.run(options + arguments + extra)
+                #expect(put.output == "2 200" && put.status == 0, "\(extra)")
+                #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/put")) == body, "\(extra)")
+            }
+            let head = try await program.run(options + ["/dev/null", "-I", "\(url)/c"])
+            #expect(head.output == "2 200" && head.status == 0)
+            #expect(server.exchanges.map(\.method) == [.get, .put, .put, .put, .head])
+            #expect(server.exchanges.allSatisfy { $0.status == 200 })
+        }
+    }
+
+    @Test(
+        "h2load performs 2,000 requests, 100 at a time on each of two connections", .rows("H-36"),
+        .enabled(if: h2load != nil, "h2load is not installed"))
+    func h2loadClient() async throws {
+        let program = try #require(h2load)
+        try await Self.serve { server in
+            let url = server.baseURL.absoluteString
+            let result = try await program.run(["-n2000", "-c2", "-m100", "\(url)/a"])
+            #expect(result.output.contains("2000 succeeded, 0 failed, 0 errored"), "\(result.output)")
+            #expect(server.record.requestCount == 2_000 && server.record.acceptedConnections == 2)
+        }
+    }
+
+    @Test(
+        "nghttp receives a response with trailers", .rows("H-36"),
+        .enabled(if: nghttp != nil, "nghttp is not installed"))
+    func nghttpClient() async throws {
+        let program = try #require(nghttp)
+        try await Self.serve { server in
+            let result = try await program.run(["-v", "\(server.baseURL.absoluteString)/a"])
+            #expect(result.status == 0 && result.output.contains("x-sum: 1"), "\(result.output)")
+        }
+    }
+}
