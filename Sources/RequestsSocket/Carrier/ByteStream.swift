@@ -9,7 +9,7 @@ import RequestsTLS
 struct ByteStream: ~Copyable {
     let channel: Channel
     private let secured: TLSStream?
-    /// The directions that the last read and the last write of TLS wait for.
+    /// What the last read and the last write of TLS wait for.
     private var directionsToRead = Interest.reading
     private var directionsToWrite = Interest.writing
 
@@ -105,7 +105,7 @@ extension ByteStream {
         }
     }
 
-    /// Whether the peer may have received bytes that no write has returned.
+    /// Whether the peer may have received bytes of a write that returned `.wouldBlock`, as TLS can send a part.
     var hasPartialWrite: Bool { secured?.hasPartialWrite ?? false }
 
     /// Sends a part of a file without reading it; not possible with TLS.
@@ -123,8 +123,7 @@ extension ByteStream {
 // MARK: Between transfers
 
 extension ByteStream {
-    /// Returns the directions of the socket that a transfer in the directions `wanted` waits for; empty if it can be
-    /// tried at once.
+    /// Returns the directions to wait for before a transfer in the directions `wanted`; empty if it can be tried now.
     func directions(for wanted: Interest) -> Interest {
         if secured == nil { return wanted }
         if wanted.contains(.reading), directionsToRead.isEmpty { return .none }

@@ -21,7 +21,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// - Throws: An error if the trailer fields cannot be sent.
     mutating func endBody(with trailers: Header) throws(RequestError)
 
-    /// Sends the present piece from `offset` on, after the bytes that precede it; returns the number of its bytes that
+    /// Sends the present piece from `offset` on, after any bytes that precede it. Returns how many bytes of the piece
     /// were sent.
     mutating func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult
 
@@ -58,7 +58,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// - Throws: The error of a response that is truncated.
     mutating func receiveEnd(after failure: StreamError?) throws(RequestError)
 
-    /// Whether the next bytes belong to the body, and are best received at their destination.
+    /// Whether the next bytes belong to the body and should be received directly at their destination.
     var receivesDirectly: Bool { get }
 
     /// Receives bytes of the body at their destination.
@@ -74,7 +74,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// The number of bytes received that have not been taken.
     var unread: Int { get }
 
-    /// The number of body bytes that ``nextEvent()`` has reported and that were not taken.
+    /// The number of body bytes that ``nextEvent()`` has reported and that have not been taken yet.
     var pending: Int { get }
 
     /// Whether the bytes to come begin with bytes of the body.
@@ -91,7 +91,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// The length of the response's body in bytes, if the head declares it.
     var bodyLength: Int? { get }
 
-    /// Whether the length of the body is known only at its end, and its bytes come in chunks.
+    /// Whether the body is chunked, so that its length is known only at its end.
     var isChunked: Bool { get }
 
     /// Whether the peer still reads the request when its response has ended.

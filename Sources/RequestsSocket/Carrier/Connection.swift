@@ -33,9 +33,9 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals that nothing waits for (decision 0011).
     @exclusivity(unchecked) private var hasStandingReports = false
-    /// The times at which it was established; empty when it is used again.
+    /// The times at which the connection was established; empty for later exchanges.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
-    /// The way in which files are sent; nil chooses, see ``sendsFiles``.
+    /// How files are sent; nil leaves the choice to ``sendsFiles``.
     private let fileSending: FileSending?
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
@@ -138,7 +138,7 @@ extension Connection {
 // MARK: Waiting
 
 extension Connection {
-    /// Returns whether an exchange tries to receive before a wait, see ``Exchange/receivesAtOnce``.
+    /// Returns whether an exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
     ///
     /// True for the only call of its origin, and after a TLS handshake, which may have received bytes that no wait
     /// reports.

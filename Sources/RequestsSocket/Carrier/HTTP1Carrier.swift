@@ -11,7 +11,7 @@ package protocol HTTP1Carrier: Carrier, ~Copyable {
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
     ) throws(StreamError) -> TransferResult
 
-    /// Whether the peer may have received bytes that no write has returned.
+    /// Whether the peer may have received bytes of a write that returned `.wouldBlock`.
     var hasPartialWrite: Bool { get }
 
     /// Receives the bytes that have arrived.

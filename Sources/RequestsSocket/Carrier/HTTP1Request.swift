@@ -5,7 +5,7 @@ import RequestsHTTP1
 package struct HTTP1Request: Sendable {
     /// The bytes before the present piece of the body: the head, or lines of chunks.
     private(set) var prefix: [UInt8] = []
-    /// The number of bytes of the prefix that were sent.
+    /// The number of prefix bytes that have been sent.
     private(set) var sentOfPrefix = 0
     /// Whether a byte of the request was sent.
     private(set) var hasWritten = false
@@ -37,7 +37,7 @@ package struct HTTP1Request: Sendable {
         encoder?.begin(count, in: &prefix)
     }
 
-    /// Completes the present piece, and returns whether that takes more bytes.
+    /// Completes the present piece, and returns whether more bytes must be sent for that.
     ///
     /// Only chunks have an end. The head of a body without bytes is sent when its source has ended.
     mutating func endPiece() -> Bool {

@@ -14,14 +14,14 @@ package struct HTTP1Response: ~Copyable {
     private(set) var keepAlive: KeepAlive?
     /// The version of the final response, once its head has been read.
     private(set) var version: HTTPVersion?
-    /// The number of body bytes that ``nextEvent()`` has reported and that were not taken.
+    /// The number of body bytes that ``nextEvent()`` has reported and that have not been taken yet.
     private(set) var pending = 0
 
     package init(limits: WireLimits) {
         self.limits = limits
     }
 
-    /// Begins an exchange; `answersHead` if its request is a HEAD.
+    /// Begins an exchange; `respondsToHead` is true if its request is a HEAD.
     mutating func begin(answersHead: Bool) {
         reader.begin(answersHead: answersHead, limits: limits)
         framing = .untilClose
@@ -51,20 +51,20 @@ extension HTTP1Response {
         inbound.add(count)
     }
 
-    /// Returns the space for bytes of the body at their destination, in the `space` there.
+    /// Returns the part of `space`, the destination of the body, that the next bytes may fill.
     func directSpace(in space: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 1 << 20)))
     }
 
-    /// Records that `count` bytes of the body were received at their destination.
+    /// Records that `count` body bytes were received directly at their destination.
     mutating func advance(_ count: Int) {
         reader.advance(count)
     }
 
-    /// Whether the next bytes belong to the body, and are best received at their destination.
+    /// Whether the next bytes belong to the body and should be received directly at their destination.
     var receivesDirectly: Bool { inbound.isEmpty && reader.remaining >= leastDirect }
 
-    /// The least number of expected bytes for which the buffer is bypassed.
+    /// The minimum number of expected bytes for which the buffer is bypassed.
     ///
     /// The end of a chunk is best received together with the bytes after it, so a small remainder goes through the
     /// buffer.

@@ -2,9 +2,9 @@
 
 /// A buffer for received bytes that have not been read yet; a connection reuses its memory for all responses.
 ///
-/// A value in its connection, because each access to an object would count a reference.
+/// It is a value inside its connection, because each access to an object would count a reference.
 package struct ReceiveBuffer: ~Copyable {
-    /// The size until a response fills it: connections with small responses need little memory.
+    /// The initial size, kept until a response fills it: connections with small responses need little memory.
     private static let firstSize = 1 << 10
     /// The size for most heads together with a small body.
     private static let usualSize = 16 << 10
@@ -12,7 +12,7 @@ package struct ReceiveBuffer: ~Copyable {
     private static let headSize = 4 << 10
 
     private var storage: UnsafeMutableRawBufferPointer
-    /// The memory of the first or usual size, which is kept while larger memory is in use.
+    /// The memory of the first or usual size; kept while larger memory is in use.
     private var kept = UnsafeMutableRawBufferPointer.allocate(byteCount: firstSize, alignment: 1)
     /// Whether a response has filled the memory of the first size.
     private var isTooSmall = false
@@ -37,7 +37,9 @@ package struct ReceiveBuffer: ~Copyable {
         start = min(end, start &+ count)
     }
 
-    /// Returns the space to receive into, never empty; moves unread bytes to the front, or grows, to have some.
+    /// Returns the space to receive into, never empty.
+    ///
+    /// Moves unread bytes to the front, or grows, if there is none.
     package mutating func space() -> UnsafeMutableRawBufferPointer {
         if start == end {
             start = 0
@@ -100,7 +102,7 @@ package struct ReceiveBuffer: ~Copyable {
         (start, end) = (0, end - start)
     }
 
-    /// Releases `storage` unless it is the memory that is `kept`.
+    /// Releases `storage`, unless it is `kept`.
     private static func release(_ storage: UnsafeMutableRawBufferPointer, keeping kept: UnsafeMutableRawBufferPointer) {
         if storage.count == WideMemory.size {
             WideMemory.recycle(storage)

@@ -8,7 +8,7 @@ package enum ResponseEvent: Sendable {
     case interim(HTTPStatus, Header)
     /// The head of the final response.
     case head(HTTPStatus, Header)
-    /// Bytes of the body, which stay in the carrier until they are taken.
+    /// Bytes of the body. They stay in the carrier until they are taken.
     case data
     /// The end of the response, with its trailer fields.
     case end(trailers: Header)
