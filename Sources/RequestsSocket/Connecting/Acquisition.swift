@@ -50,7 +50,9 @@ where Pool.Network == Stream.Network {
     private let pool: Pool
     private let origin: Origin
     private let timeLimits: SocketTimeLimits
-    /// Whether the request continues a running call; a pool that drains still grants it a connection.
+    /// Whether the request continues a running call.
+    ///
+    /// A draining pool still grants it a connection.
     private let isContinuation: Bool
     /// Whether the request can be sent again if a connection turns out to be closed.
     private let isIdempotent: Bool

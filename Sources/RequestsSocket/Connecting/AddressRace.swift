@@ -1,8 +1,8 @@
 package import RequestsPOSIX
 
-/// The order and the times in which the addresses of a host are tried (RFC 8305 §4, §5).
+/// The order and the times at which the addresses of a host are tried (RFC 8305 §4, §5).
 ///
-/// A value without sockets or a clock: it receives what happened and returns the next action. The address families
+/// It uses no sockets and no clock: it receives what happened and returns the next action. The address families
 /// alternate, IPv6 first. The next attempt starts when the current one has failed, or beside it after the delay.
 package struct AddressRace: Sendable {
     /// The next action.
@@ -45,8 +45,8 @@ package struct AddressRace: Sendable {
         nextStart = nil
     }
 
-    /// Returns the time between two attempts: `preferred`, or less if `limit` would pass before each of `count`
-    /// addresses has been tried.
+    /// Returns the time between two attempts: `preferred`, or less if `limit` would pass before all `count` addresses
+    /// were tried.
     package static func delay(_ preferred: Duration, within limit: Duration?, among count: Int) -> Duration {
         limit.map { min(preferred, $0 / max(1, count)) } ?? preferred
     }

@@ -1,13 +1,13 @@
 import Requests
 import RequestsPOSIX
 
-/// The wait that a call needs next to acquire a connection.
+/// A condition that a call must wait for before it can continue to acquire a connection.
 enum ConnectionNeed<Network: ConnectionNetwork>: Sendable {
     /// A signal from another thread, or from the reactor for several sockets.
     case signal(Network.Event, until: Deadline, in: RequestError.Phase)
-    /// The readiness of a socket in one of these directions.
+    /// The socket is ready in one of these directions.
     case socket(Network.Channel, Interest, until: Deadline, in: RequestError.Phase)
-    /// A yield to other tasks in place of a wait, because bytes may have arrived that no wait reports.
+    /// Other tasks run first, because bytes may have arrived that no wait reports.
     case turn(until: Deadline, in: RequestError.Phase)
 
     /// The phase that a time-out names.
@@ -24,7 +24,7 @@ enum ConnectionStep<Network: ConnectionNetwork> {
     case connected(Network.Connection)
 }
 
-/// A state machine whose end is a connection; no function waits.
+/// A state machine that produces a connection; no function waits.
 protocol ConnectionSource: ~Copyable {
     associatedtype Network: ConnectionNetwork
 

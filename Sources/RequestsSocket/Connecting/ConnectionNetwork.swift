@@ -23,8 +23,8 @@ protocol ConnectionNetwork: Sendable {
     /// The version of HTTP for connections to origin servers.
     var httpVersion: SocketExecutor.HTTPVersion { get }
 
-    /// Returns the settings of TLS to `peer`, or begins to load them; `loading` is the result of an earlier call, whose
-    /// event was signalled.
+    /// Returns the TLS settings for `peer`, or begins to load them. `loading` is the result of an earlier call; its
+    /// event has been signalled since.
     func settings(for peer: SecuredPeer, _ loading: Loading?) throws(RequestError) -> WorkProgress<TLSContext, Loading>
 
     /// Returns the addresses of `host`, or begins to look them up; `lookup` is the result of an earlier call.
@@ -50,14 +50,14 @@ enum SecuredPeer: Sendable {
     case proxy, origin
 }
 
-/// A value, or the work of another thread that computes it.
+/// A value, or the work in progress on another thread that computes it.
 enum WorkProgress<Value, Work> {
     case done(Value)
     /// The work in progress; releasing it ends the wait for it.
     case pending(Work)
 }
 
-/// The work of another thread, as one call waits for it.
+/// Work on another thread that a call waits for.
 protocol PendingWork: Sendable {
     associatedtype Event
 
@@ -78,7 +78,7 @@ protocol ConnectingChannel: AnyObject, Sendable {
     func finishConnecting() throws(SystemError) -> Bool
 }
 
-/// An established connection that has a slot of a pool.
+/// An established connection that occupies a slot of a pool.
 protocol PlacedConnection: AnyObject, Sendable {
     associatedtype Slot: Sendable
 

@@ -7,11 +7,13 @@ import RequestsPOSIX
 struct ConnectionRace<Network: ConnectionNetwork>: Sendable {
     enum Progress {
         case connected(Network.Channel)
-        /// Nothing more can be done until the event is signalled, or this instant.
+        /// There is nothing to do until the event is signalled or this instant is reached.
         case waiting(until: Deadline?)
     }
 
-    /// A refusal because the queue of a unix socket was full, after which no event reports when to try again.
+    /// A connection that was refused because the queue of a unix socket was full.
+    ///
+    /// No event reports when to try again.
     private struct Refusal: Sendable {
         let address: SocketAddress
         let pause: Duration

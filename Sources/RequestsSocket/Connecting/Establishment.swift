@@ -4,16 +4,17 @@ import RequestsTLS
 
 /// A state machine that makes a connected socket ready for requests, and never waits (decision 0031).
 ///
-/// Its steps, in this order, none of which every connection has: TLS to a proxy, a tunnel, TLS to the origin server.
+/// It performs these steps in order, each only if the connection needs it: TLS to a proxy, a tunnel, TLS to the origin
+/// server.
 struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     enum Step {
         case secure(TLSContext, TLSServerName, TLSSessionKey, for: SocketExecutor.HTTPVersion)
-        /// The messages with which a proxy is requested to connect to the origin server.
+        /// The messages that request a tunnel from a proxy.
         case tunnel(any TunnelDialogue)
     }
 
     enum Need {
-        /// The readiness of the socket in these directions; the phase is for a time-out.
+        /// The socket is ready in these directions; a time-out names the phase.
         case event(Interest, RequestError.Phase)
         /// Another connected socket, for ``restart(on:)``.
         case connection
@@ -22,7 +23,7 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     private var stream: Stream
     private let allSteps: [Step]
     private var steps: ArraySlice<Step>
-    /// The dialogue that is in progress, on this connection or the one before.
+    /// The dialogue in progress, on this connection or the previous one.
     private var dialogue: (any TunnelDialogue)?
     /// Whether the dialogue has begun on this connection.
     private var isConversing = false
@@ -111,7 +112,9 @@ extension Establishment where Stream: ~Copyable {
         }
     }
 
-    /// Sends what is unsent and then receives; returns the directions to wait for, or nil when bytes have arrived.
+    /// Sends the unsent bytes and then receives.
+    ///
+    /// Returns the directions to wait for, or nil when bytes have arrived.
     private mutating func exchange(_ received: inout [UInt8]) throws(RequestError) -> Interest? {
         do throws(StreamError) {
             while !unsent.isEmpty {

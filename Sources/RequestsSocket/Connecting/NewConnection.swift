@@ -11,7 +11,7 @@ struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~C
     private typealias Need = ConnectionNeed<Network>
 
     private enum Stage {
-        /// The TLS settings for a proxy are needed, before those for the origin server.
+        /// The TLS settings for a proxy are needed first, before the settings for the origin server.
         case preparing(Network.Loading?)
         case securing(Network.Loading?)
         case resolving(Network.Lookup?)
@@ -175,7 +175,7 @@ extension NewConnection where Stream: ~Copyable {
         return "\(peer.host.droppingLastBytes(1))%\(zone)]"
     }
 
-    /// Returns the addresses of the same family as the local address; all addresses without a local one.
+    /// Returns the addresses of the same family as the local address, or all addresses if no local address is set.
     private func reachable(_ addresses: [SocketAddress]) throws(RequestError) -> [SocketAddress] {
         guard let localAddress = network.localAddress else { return addresses }
         let reachable = addresses.filter { $0.family == localAddress.family }

@@ -10,7 +10,9 @@ struct Origin: Hashable, Sendable {
     let peer: TargetURI
     let socketPath: String?
     let proxy: ProxyRoute?
-    /// Whether the proxy reads and forwards the requests; otherwise it connects to the peer, and carries bytes.
+    /// Whether the proxy reads and forwards the requests.
+    ///
+    /// Otherwise it opens a tunnel to the peer and only carries bytes.
     let isForwarded: Bool
 
     /// Creates the origin of `request`; throws if the executor cannot reach `target`.

@@ -1,16 +1,16 @@
 import Requests
 import RequestsHTTP1
 
-/// A proxy in the form that requests need, computed once for each executor.
+/// A proxy configuration, prepared once for all requests of an executor.
 final class ProxyRoute: Sendable {
     private let proxy: SocketExecutor.Proxy
     /// The URL of the proxy; for a SOCKS proxy, only its host and port have a meaning.
     let target: TargetURI
     /// The fields that the executor adds to requests that the proxy forwards.
     let fields: [RequestHeadWriter.Addition]
-    /// The Proxy-Authorization field among them; nil for none.
+    /// The Proxy-Authorization field among ``fields``; nil for none.
     let authorization: Field?
-    /// The authenticator that meets the challenges of the proxy; nil for none.
+    /// The authenticator that responds to challenges of the proxy; nil for none.
     private let authenticator: (any AuthenticationChallenge.ProxyAuthenticator)?
     private let excludedHosts: ExcludedHosts
     private let limits: WireLimits

@@ -2,10 +2,10 @@ import Requests
 
 /// The credentials of one request to a proxy, and the rules for its challenges.
 ///
-/// A request is sent at most three times, whatever the proxy and the authenticator do: first, after one challenge to a
-/// request without credentials, and after one rejection of credentials.
+/// A request is sent at most three times, whatever the proxy and the authenticator do: once without a challenge, once
+/// after a challenge to a request without credentials, and once after a rejection of credentials.
 struct ProxySignIn: Sendable {
-    /// The credentials of one transmission, with the authenticator that they belong to.
+    /// The credentials of one transmission, and the authenticator that created them.
     private struct Attempt: Sendable {
         let fieldValue: String?
         let handle: @Sendable (ResponseHead) throws(RequestError) -> Bool
@@ -47,7 +47,9 @@ struct ProxySignIn: Sendable {
         attempt = try Self.attempt(authenticator, request)
     }
 
-    /// Returns whether this 407 may be handled, and counts it: one challenge, and one rejection of credentials.
+    /// Returns whether this 407 may be handled, and counts it.
+    ///
+    /// At most one challenge and one rejection of credentials may be.
     private mutating func mayHandleChallenge() -> Bool {
         if attempt.fieldValue == nil {
             defer { hasHandledChallenge = true }

@@ -15,7 +15,7 @@ final class TLSSettings: Sendable {
         /// Whether `context` has been loaded.
         var isLoaded = false
         var work: ContextLoading?
-        /// The numbers of the last replacement that has begun, and of the one in use.
+        /// The number of the last replacement that has begun, and the number of the one in use.
         var begun = 0
         var inUse = 0
     }
@@ -31,8 +31,9 @@ final class TLSSettings: Sendable {
         state.withLock { $0.context === context }
     }
 
-    /// Returns the settings, or begins to load them; `loading` is the result of an earlier call, whose event was
-    /// signalled.
+    /// Returns the settings, or begins to load them.
+    ///
+    /// `loading` is the result of an earlier call; its event has been signalled since.
     ///
     /// - Throws: The error of loading, which is not stored: a file that was missing may exist the next time.
     func access(
@@ -123,7 +124,9 @@ extension TLSSettings {
     }
 }
 
-/// The load of one context on a thread of its own; any number of calls can wait for it.
+/// The loading of one context on its own thread.
+///
+/// Any number of calls can wait for it.
 private final class ContextLoading: Sendable {
     let context: TLSContext
     private let state = Lock(State())

@@ -1,7 +1,7 @@
 import Requests
 import RequestsHTTP1
 
-/// The messages with which a proxy is requested to open a tunnel; a value without a socket.
+/// The messages that request a tunnel from a proxy; it uses no socket.
 protocol TunnelDialogue: Sendable {
     /// Returns the next step after `received` has arrived; the first call on a connection has no bytes.
     ///
@@ -33,7 +33,7 @@ extension TunnelDialogue {
 struct ConnectDialogue: TunnelDialogue {
     enum Credentials: Sendable {
         case none
-        /// The value of Proxy-Authorization, which is the same for every tunnel.
+        /// The same value of Proxy-Authorization for every tunnel.
         case fixed(String)
         case signIn(ProxySignIn)
     }
@@ -42,7 +42,7 @@ struct ConnectDialogue: TunnelDialogue {
         /// Nothing was sent on this connection.
         case beginning
         case head
-        /// The body of a challenge is being read, so that the connection can be used again.
+        /// The body of a challenge is being read, to reuse the connection afterwards.
         case challenge
     }
 
@@ -192,8 +192,7 @@ struct SOCKSDialogue: TunnelDialogue {
     private var stage = Stage.greeting
     private var buffer: [UInt8] = []
 
-    /// Returns nil if the host name of `target` is empty or longer than 255 bytes; the same holds for a username and a
-    /// password.
+    /// Returns nil if the host name of `target`, the username or the password is empty or longer than 255 bytes.
     init?(to target: TargetURI, credentials: (username: [UInt8], password: [UInt8])?) {
         guard let address = Self.address(of: target) else { return nil }
         self.address = address
@@ -249,7 +248,7 @@ struct SOCKSDialogue: TunnelDialogue {
         return .send([5, 1, 0] + address)
     }
 
-    /// Returns the first `count` bytes of a reply of `version`; nil if they have not arrived.
+    /// Returns the first `count` bytes of a reply, which must begin with `version`; nil if they have not arrived.
     private mutating func take(_ count: Int, version: UInt8) throws(RequestError) -> [UInt8]? {
         if let first = buffer.first, first != version { throw violation("its reply has version \(first)") }
         guard buffer.count >= count else { return nil }
