@@ -31,7 +31,7 @@ struct BodyBuffer: ~Copyable, @unchecked Sendable {  // one exchange owns the me
         isLarge ? LargeMemory.shared.recycle(start, capacity) : HeapMemory.free(start)
     }
 
-    /// Whether more bytes need more memory.
+    /// Whether more memory is needed for more bytes.
     var isFull: Bool { count == capacity }
 
     /// Returns the space for more bytes; empty only if `limit` is reached.
@@ -45,7 +45,7 @@ struct BodyBuffer: ~Copyable, @unchecked Sendable {  // one exchange owns the me
         count = min(capacity, count &+ received)
     }
 
-    /// Makes space for `few` bytes, and at least for as many as were received before.
+    /// Makes space for at least `few` bytes, and for at least as many as were received before.
     mutating func grow(for few: Int = 0) {
         let factor = capacity < 1 << 20 ? 4 : 2
         let (more, overflow) = capacity.multipliedReportingOverflow(by: factor)
@@ -74,8 +74,8 @@ struct BodyBuffer: ~Copyable, @unchecked Sendable {  // one exchange owns the me
 
     /// Returns the bytes received, for a caller that releases them soon.
     ///
-    /// Cutting memory to size again and again would fragment the heap, which would grow: unused space stays with the
-    /// bytes, unless it is most of it.
+    /// Cutting memory to size again and again would fragment and grow the heap. So unused space stays with the bytes,
+    /// unless it is most of the memory.
     consuming func takePiece() -> Data {
         let (start, count, capacity) = (start, count, capacity)
         discard self

@@ -3,14 +3,14 @@ import RequestsPOSIX
 
 /// The state of a body that is collected in memory.
 ///
-/// More bytes than the limit are an error, thrown before any is read if Content-Length declares them. With `isWhole`
-/// false the body is truncated at the limit instead, and the connection is not reused.
+/// A body that is longer than the limit is an error, thrown before reading if Content-Length declares the length. If
+/// `isWhole` is false, the body is cut at the limit instead, and the connection is not reused.
 struct BodyCollection: ~Copyable, Sendable {
     private var body: BodyBuffer
     private let limit: Int
     private let isWhole: Bool
 
-    /// Creates a collection of at most `limit` bytes, of which `expected` are declared.
+    /// Creates a collection of at most `limit` bytes; `expected` is the declared length, if there is one.
     init(expecting expected: Int?, limit: Int, isWhole: Bool = true) throws(RequestError) {
         let limit = max(0, limit)
         if isWhole, let expected, expected > limit {

@@ -1,7 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// The source of a request's body, which produces one piece at a time, each in a task of its own.
+/// The source of a request's body, which produces one piece at a time, each in its own task.
 ///
 /// An exchange receives while the source produces (decision 0071). The task runs where the exchange does, and is
 /// cancelled when the feed is released.
@@ -13,7 +13,7 @@ struct BodyFeed: ~Copyable, Sendable {
 
     private let producer: Producer
     private var task: Task<Void, Never>?
-    /// Whether a piece has been requested and not taken.
+    /// Whether a piece has been requested but not taken.
     private var isProducing = false
 
     init(_ source: sending any RequestBody.Source) {
@@ -24,8 +24,9 @@ struct BodyFeed: ~Copyable, Sendable {
         task?.cancel()
     }
 
-    /// Begins to produce a piece, unless it has begun; the piece ends a wait of `channel` if ``take()`` has not found
-    /// it.
+    /// Begins to produce a piece, unless that has begun.
+    ///
+    /// If ``take()`` does not find the piece, its arrival ends a wait of `channel`.
     mutating func begin(for channel: Channel) {
         if isProducing { return }
         isProducing = true
@@ -46,7 +47,7 @@ struct BodyFeed: ~Copyable, Sendable {
 private final class Producer: @unchecked Sendable {  // one task at a time uses the source
     private struct State: Sendable {
         var piece: Result<BodyFeed.Piece, RequestError>?
-        /// Whether the exchange has looked for the piece, so that it may be waiting.
+        /// Whether the exchange has looked for the piece without success, so that it may be waiting.
         var isAwaited = false
     }
 
@@ -93,9 +94,9 @@ private final class Producer: @unchecked Sendable {  // one task at a time uses 
 }
 
 extension RequestError {
-    /// The error of a call whose body has a source that failed with this error.
+    /// The error of a call whose body source failed with this error.
     ///
-    /// A source that reads another response can lose its connection; the exchange has not lost its own.
+    /// If the source reads another response, that connection may be lost; the connection of this exchange is not.
     fileprivate var ofSource: RequestError {
         switch reason {
         case .connectionFailed, .connectionLost, .hostNotFound, .protocolViolation:

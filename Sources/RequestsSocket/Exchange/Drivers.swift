@@ -19,7 +19,7 @@ enum Transmissions {
         }
     }
 
-    /// Sends `request` with its length to a peer that has responded with HTTP/1.0.
+    /// Sends `request` with its length, to a peer that has responded with HTTP/1.0.
     private static func performMeasured(
         _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission?
     ) async throws(RequestError) -> RawResponse {
@@ -74,7 +74,7 @@ enum Transmissions {
 }
 
 extension SocketExchange {
-    /// Advances the exchange until it has nothing more to do, and suspends for what it needs.
+    /// Advances the exchange until it is done, and suspends for what it needs.
     mutating func run() async throws(RequestError) {
         let thread = CallingThread.current
         // Exchanges that never wait must not keep the thread of a blocking call from checking its cancellation.
@@ -118,7 +118,7 @@ extension NewSocketConnection {
 }
 
 extension ConnectionSource where Self: ~Copyable, Network == Connector {
-    /// Advances to the connection, and suspends for what it needs.
+    /// Advances until there is a connection, and suspends for what it needs.
     fileprivate mutating func connection() async throws(RequestError) -> Connection {
         while true {
             switch try advance() {
@@ -147,7 +147,7 @@ extension ConnectionNeed<Connector> {
     }
 }
 
-/// The part of an exchange that needs no wait: it has an idle connection, or needs one.
+/// The first part of an exchange, which never waits: it has an idle connection, or must obtain one.
 private enum Beginning: ~Copyable {
     case connected(Transmission)
     case planned(UniqueBox<PlannedExchange>)

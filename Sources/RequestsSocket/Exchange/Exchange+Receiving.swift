@@ -3,7 +3,9 @@ import RequestsPOSIX
 
 // How the response is received and delivered.
 extension Exchange where C: ~Copyable {
-    /// Receives the available bytes of the response, and returns what is needed if they do not end its present part.
+    /// Receives the available bytes of the response.
+    ///
+    /// Returns what is needed if they do not complete the part being received.
     mutating func receive() throws(RequestError) -> ExchangeNeed? {
         switch state.response {
         case .awaited:
@@ -38,7 +40,7 @@ extension Exchange where C: ~Copyable {
         return try needOfMore()
     }
 
-    /// Continues to send, or returns what the exchange needs, because no more of the response has arrived.
+    /// Continues sending, or returns what the exchange needs, when no more of the response has arrived.
     private mutating func needOfMore() throws(RequestError) -> ExchangeNeed? {
         switch state.upload {
         case .sending, .paused:

@@ -23,7 +23,7 @@ extension Exchange where C: ~Copyable {
         return named(RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics))
     }
 
-    /// Returns `response` with its request.
+    /// Returns `response` with its request attached.
     private func named(_ response: consuming RawResponse) -> RawResponse {
         response.request = outgoing.request
         response.secretsOfExecutor = outgoing.secrets

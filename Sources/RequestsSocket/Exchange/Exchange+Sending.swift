@@ -78,7 +78,7 @@ extension Exchange where C: ~Copyable {
         }
     }
 
-    /// Waits after the head until the server requests the body; without a body, the final response comes instead.
+    /// Waits, after the head, until the server requests the body or sends its final response instead.
     mutating func expect(until limit: Deadline) throws(RequestError) -> ExchangeNeed? {
         if try transfer.hasHead() {
             endSendingEarly()

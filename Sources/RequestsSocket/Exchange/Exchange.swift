@@ -43,15 +43,15 @@ package import RequestsPOSIX
 struct ExchangeState: Sendable {
     /// The progress of the request.
     enum Upload: Sendable {
-        /// The next bytes are sent.
+        /// The next bytes are to be sent.
         case sending
-        /// The next bytes are being produced by the source of the body.
+        /// The body's source is producing the next bytes.
         case producing
-        /// The response is checked before the next bytes are sent.
+        /// The response is checked next, before more is sent.
         case paused
         /// The carrier accepts no more bytes now.
         case blocked
-        /// The head has been sent; the body follows a 100 (Continue), or the instant (RFC 9110 §10.1.1).
+        /// The head has been sent. The body follows after 100 (Continue), or at this instant (RFC 9110 §10.1.1).
         case expecting(until: Deadline)
         /// The carrier has accepted the whole request.
         case ended
@@ -65,11 +65,11 @@ struct ExchangeState: Sendable {
         case awaited
         /// The body is being collected.
         case collecting
-        /// The body of a redirect is being read until the instant, only so that the carrier can be used again.
+        /// The body of a redirect is being read, until this instant at the latest, to reuse the carrier.
         case draining(until: Deadline)
         /// The body is being written to a file.
         case saving
-        /// The end of an empty streamed body is being read.
+        /// The end of a streamed body is being read, because the body is empty.
         case ending
         /// A piece of a streamed body is being received.
         case receivingPiece
@@ -116,9 +116,9 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var state = ExchangeState()
     var transfer: Transfer<C>
 
-    /// The time for which the body waits for 100 (Continue), until that wait has begun.
+    /// How long the body waits for 100 (Continue); nil once that wait has begun.
     var continueTimeout: Duration?
-    /// Whether the response is received without a wait when the request has been sent.
+    /// Whether to try receiving the response without a wait, as soon as the request has been sent.
     ///
     /// A peer on the same machine may have responded by then, and suspending takes longer than receiving. Among many
     /// calls it has rarely responded, and the thread of a blocking call does not suspend.
@@ -131,14 +131,17 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var piece: BodyBuffer?
     var body = ResponseBody.bytes(Data())
     var metrics: RawResponse.Metrics
-    /// Whether the response ended before the request; a server may then send another one when it has read the request.
+    /// Whether the response ended before the request.
+    ///
+    /// The server may then send another one after reading the request.
     var hasRespondedFirst = false
     /// The transmission before the present one, if any.
     private let earlier: LostTransmission?
     /// The present transmission, if it failed before the head of a response arrived.
     package private(set) var lost: LostTransmission?
 
-    /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
+    /// Creates an exchange of `outgoing` on `carrier`; `isReused` tells whether the carrier has carried exchanges
+    /// before.
     ///
     /// `earlier` is nil for the first transmission.
     package init(
@@ -196,7 +199,9 @@ extension Exchange where C: ~Copyable {
         transfer.pause()
     }
 
-    /// Records that no event came: the wait that had to end at `limit`, in `phase`, ended with `error`.
+    /// Records that a wait ended with `error` instead of an event.
+    ///
+    /// The wait was limited by `limit`, the deadline of `phase`.
     ///
     /// - Throws: The error of the exchange, unless it continues.
     package mutating func fail(
@@ -210,7 +215,7 @@ extension Exchange where C: ~Copyable {
         }
     }
 
-    /// Records that the exchange, or what provides its needs, failed with `error`.
+    /// Records that the exchange or its driver failed with `error`.
     ///
     /// - Throws: The error of the exchange, unless it continues.
     package mutating func fail(_ error: RequestError) throws(RequestError) {

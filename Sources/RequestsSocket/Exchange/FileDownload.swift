@@ -6,7 +6,7 @@ struct FileDownload: ~Copyable, Sendable {
     private var writer: FileWriter
     private let piece: PieceMemory
 
-    /// Creates the file for a body of which `expected` bytes are declared.
+    /// Creates the file; `expected` is the declared length of the body, if there is one.
     init(to path: String, expecting expected: Int?) throws(RequestError) {
         do throws(FileError) {
             writer = try FileWriter(replacing: path)

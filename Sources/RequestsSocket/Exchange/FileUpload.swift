@@ -12,7 +12,7 @@ struct FileUpload: Sendable {
 
     /// The bytes that are read and sent at once: they fit in a cache, and use little memory (decision 0014).
     private static let pieceSize = 512 << 10
-    /// The bytes that the kernel is requested to send at once.
+    /// The number of bytes that the kernel sends at once.
     private static let sentSize: Int64 = 1 << 20
 
     private let file: OpenFile
@@ -23,7 +23,7 @@ struct FileUpload: Sendable {
     private var isRead: Bool
     private var piece: PieceMemory?
 
-    /// Creates the upload of the `range` of a file.
+    /// Creates an upload of `range` in a file.
     init(_ file: OpenFile, _ range: Range<Int64>, isWhole: Bool, isRead: Bool) {
         self.file = file
         position = range.lowerBound
@@ -71,8 +71,10 @@ struct FileUpload: Sendable {
         }
     }
 
-    /// Throws if the file has grown; called before the last bytes are sent, so that the server never takes the
-    /// beginning of a longer file for the whole.
+    /// Throws if the file has grown.
+    ///
+    /// This is checked before the last bytes are sent, so that the server never takes the beginning of a longer file
+    /// for the whole.
     private func checkEnd() throws(RequestError) {
         var byte: UInt8 = 0
         let count = try withUnsafeMutableBytes(of: &byte) { (room) throws(RequestError) in
@@ -88,10 +90,10 @@ struct FileUpload: Sendable {
     }
 }
 
-/// The way in which the bytes of a larger file are sent.
+/// How the bytes of a larger file are sent.
 package enum FileSending: CaseIterable, Sendable {
-    /// With sendfile, which passes the file's pages to the connection.
+    /// The kernel sends the file's pages (sendfile).
     case byKernel
-    /// Read in pieces into one buffer, and sent from there.
+    /// The bytes are read in pieces into one buffer and sent from there.
     case copied
 }

@@ -8,7 +8,7 @@ enum ForwardedExchange {
         return (try? proxies.route(to: request.target))?.signsIn(request) ?? false
     }
 
-    /// Sends `request`, again as often as the challenges of the proxy require, and returns the last response.
+    /// Sends `request`, repeats it as the proxy's challenges require, and returns the last response.
     static func perform(_ request: PreparedRequest, over handle: PoolHandle) async throws(RequestError) -> RawResponse {
         guard var signIn = try handle.pool.proxies?.route(to: request.target)?.signIn(for: request) else {
             return try await Transmissions.perform(request, over: handle)

@@ -8,7 +8,7 @@ import Requests
 final class ForwardedTransmission: Sendable {
     /// The Proxy-Authorization field; nil before the first challenge.
     let authorization: Field?
-    /// Whether the request was sent before, so that it continues a running call.
+    /// Whether the request was sent before, and so continues a running call.
     let isRepetition: Bool
 
     init(authorization: Field?, isRepetition: Bool) {

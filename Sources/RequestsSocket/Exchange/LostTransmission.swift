@@ -27,7 +27,7 @@ package struct LostTransmission: Sendable {
     /// Whether the server has selected no application protocol in the handshake of an https request.
     let hasNoProtocol: Bool
 
-    /// Whether the peer had closed the connection, as servers do with idle ones.
+    /// Whether the peer had closed the connection, as servers do with idle connections.
     package var isStale: Bool { isReused && error.reason == .connectionLost && !hasBegunResponse }
 
     /// Whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
@@ -41,8 +41,9 @@ package struct LostTransmission: Sendable {
         return hasWritten ? error : error.beforeSending()
     }
 
-    /// Whether the server may support only HTTP/2: such servers select no other protocol, and some then close the
-    /// connection without an alert.
+    /// Whether the server may support only HTTP/2.
+    ///
+    /// Such servers select no other protocol, and some close the connection without an alert.
     private var mayNeedHTTP2: Bool {
         hasNoProtocol && !isReused && error.reason == .connectionLost && !hasBegunResponse
     }
@@ -50,7 +51,7 @@ package struct LostTransmission: Sendable {
     private static let http2Advice =
         "the server has selected no application protocol; if it supports only HTTP/2, set httpVersion"
 
-    /// Returns the error of a call whose next transmission failed with `next`, possibly before it was sent.
+    /// Returns the error for the call if the next transmission failed with `next`, perhaps before it was sent.
     package func error(after next: RequestError) -> RequestError {
         guard hasWritten, !next.mayHaveReachedServer else { return next }
         return next.endsCall ? next.afterSending() : error

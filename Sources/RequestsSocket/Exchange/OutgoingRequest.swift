@@ -3,12 +3,12 @@ import RequestsHTTP1
 import RequestsHTTP2
 import RequestsPOSIX
 
-/// A request that was checked as far as possible without a connection, with its opened body.
+/// A request that has been checked as far as possible without a connection, with its body opened.
 ///
-/// It cannot be copied, because copies of it took a tenth of the time of an exchange.
+/// It cannot be copied: copying it took a tenth of an exchange's time.
 package struct OutgoingRequest: ~Copyable, Sendable {
     let request: PreparedRequest
-    /// The fields of the executor, each of which is left out if the request has a field of that name.
+    /// The fields that the executor adds, each unless the request has a field with that name.
     private let additions: [RequestHeadWriter.Addition]
     private let form: RequestHeadWriter.Form
     let framing: RequestHeadWriter.Framing

@@ -78,7 +78,7 @@ final class OpenFile: Sendable {
     }
 }
 
-/// A source that checks the length of a body whose length is not sent.
+/// A source that checks the declared length of a body, because that length is not sent.
 private struct DeclaredSource: RequestBody.Source {
     private var source: any RequestBody.Source
     private let length: Int?

@@ -15,10 +15,10 @@ struct PieceUpload: Sendable {
     private var missing: Int
     /// The piece that completes a body of known length.
     ///
-    /// It is sent only when the source has ended, so that the server never treats the beginning of a longer body as the
+    /// It is sent only when the source has ended, so that the server never takes the beginning of a longer body for the
     /// whole.
     private var last: Data?
-    /// The received part that was not returned yet.
+    /// The part that has been received but not returned yet.
     private var received: Next?
     /// Whether all pieces have been received.
     private(set) var isComplete = false
@@ -30,7 +30,7 @@ struct PieceUpload: Sendable {
         missing = length ?? 0
     }
 
-    /// Returns the next part; nil if another piece is needed first.
+    /// Returns the next part; nil if the source must produce a piece first.
     mutating func next() -> Next? { received.take() }
 
     /// Receives the next `piece`; nil at the end.

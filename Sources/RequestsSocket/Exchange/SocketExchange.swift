@@ -2,9 +2,9 @@ import Requests
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// The origin of a request, and the pool of the connections to it.
+/// The origin of a request, with the pool of connections to it.
 ///
-/// It cannot be copied, so that it is moved from a plan to its exchange without counting references.
+/// It cannot be copied, so that moving it from a plan to its exchange counts no references.
 struct PooledOrigin: ~Copyable, Sendable {
     let handle: PoolHandle
     let origin: Origin
@@ -12,7 +12,7 @@ struct PooledOrigin: ~Copyable, Sendable {
     var pool: ConnectionPool { handle.pool }
 }
 
-/// A checked request of the socket executor, before it has a connection.
+/// A checked request that has no connection yet.
 struct PlannedExchange: ~Copyable, Sendable {
     private let place: PooledOrigin
     private let outgoing: OutgoingRequest
@@ -75,13 +75,13 @@ extension PlannedExchange {
             isIdempotent: outgoing.request.isIdempotent)
     }
 
-    /// Returns a new connection in `slot`, with a connect limit that begins again.
+    /// Returns a new connection in `slot`, whose connect limit starts now.
     func newConnection(in slot: Slot) throws(RequestError) -> UniqueBox<NewSocketConnection> {
         let connector = try place.pool.connector(outgoing.timeLimits.renewingConnecting())
         return UniqueBox(NewSocketConnection(to: place.origin, in: slot, over: connector))
     }
 
-    /// Returns the error of a transmission for which no connection was established.
+    /// Returns the error for a transmission that got no connection.
     func error(after error: RequestError) -> RequestError { earlier?.error(after: error) ?? error }
 
     /// Returns the exchange on `carrier`.
@@ -167,7 +167,7 @@ extension SocketExchange {
         place.pool.recordHTTP10(of: place.origin)
     }
 
-    /// Ends the exchange, which failed with `error`, and returns the plan of another transmission.
+    /// Ends the exchange, which failed with `error`, and returns the plan for another transmission.
     fileprivate consuming func repeated(after error: RequestError) throws(RequestError) -> PlannedExchange {
         guard let lost = exchange.lost else { throw error }
         if lost.isStale { place.pool.recordClosing(by: place.origin) }
@@ -184,13 +184,13 @@ extension SocketExchange {
         place.pool.park(connection, at: exchange.transfer.end ?? .now)
     }
 
-    /// Records that a wait begins, and returns the instant at which it ends at the latest.
+    /// Records that a wait begins, and returns when it must end.
     mutating func beginWait(until limit: Deadline) -> Deadline {
         exchange.pause()
         return min(exchange.outgoing.timeLimits.total, limit)
     }
 
-    /// Checks the limits of the call, between two parts of much work.
+    /// Checks the limits of the call, between two portions of work that never waits.
     mutating func checkTurn() throws(RequestError) {
         exchange.pause()
         do throws(RequestError) {
@@ -200,12 +200,12 @@ extension SocketExchange {
         }
     }
 
-    /// Determines whether the exchange tries to receive before a wait, see ``Exchange/receivesAtOnce``.
+    /// Determines whether the exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
     mutating func prepareReceiving(on thread: CallingThread?) {
         exchange.receivesAtOnce = connection.receivesAtOnce(on: thread)
     }
 
-    /// Begins to produce the next piece of the body; when it is there, it ends the wait of the exchange.
+    /// Begins to produce the next piece of the body; the piece ends the wait of the exchange.
     mutating func beginProducing() throws(RequestError) {
         guard case .stream(_, let make) = exchange.outgoing.payload else { return }
         let channel = connection.channel
@@ -218,7 +218,7 @@ extension SocketExchange {
         }
     }
 
-    /// Passes a piece that has been produced to the exchange.
+    /// Passes the produced piece to the exchange.
     private mutating func offerPiece() throws(RequestError) {
         do throws(RequestError) {
             guard exchange.state.isProducing, let piece = try feed?.take() else { return }

@@ -15,7 +15,7 @@ struct SocketTimeLimits: Sendable {
         total = request.limit
     }
 
-    /// Creates the limits of work outside of a call, such as reading files.
+    /// Creates limits for work that belongs to no call, such as reading files.
     init(connectingWithin timeout: Duration?) {
         began = .now
         timeouts = Timeouts()
@@ -23,7 +23,7 @@ struct SocketTimeLimits: Sendable {
         total = .distantFuture
     }
 
-    /// Returns the limits with a connect limit that begins again, for a connection that replaces an established one.
+    /// Returns a copy whose connect limit starts now, for a connection that replaces an established one.
     func renewingConnecting() -> SocketTimeLimits {
         var limits = self
         limits.connecting = Deadline.now.advanced(by: timeouts.connectLimit)
@@ -41,10 +41,13 @@ struct SocketTimeLimits: Sendable {
         RawResponse.Metrics.Stamp(nanoseconds: now.nanoseconds &- began.nanoseconds)
     }
 
-    /// Throws if the call was cancelled or its total limit has passed; for work that does not wait.
+    /// Throws if the call was cancelled or its total limit has passed.
+    ///
+    /// Work that never waits calls it between its steps.
     func check() throws(RequestError) { try total.check() }
 
-    /// Returns the error of a wait that had to end at `limit` or at the total limit.
+    /// Returns the error for a wait that failed with `error`; its deadline was `limit` or the total limit, whichever is
+    /// earlier.
     func error(_ error: WaitError, until limit: Deadline, in phase: RequestError.Phase) -> RequestError {
         switch error {
         case .timedOut: RequestError(.timedOut(total <= limit ? .total : phase))

@@ -13,24 +13,24 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var head: ResponseHead?
     /// The length of the response's body in bytes, if its head declares it.
     ///
-    /// It is stored, because the carrier may carry another exchange when the body has ended.
+    /// Stored here, because after the end of the body the carrier may already serve another exchange.
     private(set) var bodyLength: Int?
     /// Whether the server has requested the body with 100 (Continue).
     private(set) var hasContinued = false
     /// Whether the body has ended, and all of it was delivered.
     private(set) var isAtEnd = false
     private(set) var trailers = Header.empty
-    /// The deadline for the first byte, which the first wait for it sets.
+    /// The deadline for the first byte; set when the transfer first waits for it.
     private var firstByteLimit: Deadline?
-    /// The deadline for the next byte in either direction, which the first wait for it sets.
+    /// The deadline for the next byte in either direction; set when the transfer first waits for it.
     private var nextByteLimit: Deadline?
-    /// The time at which bytes of the head arrived last.
+    /// The time at which bytes of the head last arrived.
     private var arrived: Deadline?
     /// The time at which the first byte of a response arrived, interim ones included.
     private(set) var firstByte: Deadline?
     /// The time at which the response ended.
     private(set) var end: Deadline?
-    /// Whether time has passed since the head arrived: something was waited for, or the caller took a piece.
+    /// Whether time may have passed since the head arrived: after a wait, or after the caller has taken a piece.
     private var isLater = true
     private let target: TargetURI
     private let onInterim: (@Sendable (ResponseHead) -> Void)?
@@ -43,7 +43,7 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         onInterim = request.interimResponseHandler
     }
 
-    /// The current time, or the time at which the head arrived if nothing was waited for since.
+    /// The current time, or the time at which the head arrived if there was no wait since.
     var now: Deadline { isLater ? .now : arrived ?? .now }
 
     /// Records that a wait begins, which resets the budget of work.
@@ -58,7 +58,7 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         nextByteLimit = nil
     }
 
-    /// Whether enough work was done without a wait that other tasks should run first (decision 0014).
+    /// Whether so much work was done without a wait that other tasks should run first (decision 0014).
     var isBudgetSpent: Bool { budget.isSpent }
 }
 
@@ -81,11 +81,11 @@ private struct WorkBudget: Sendable {
 extension Transfer where C: ~Copyable {
     /// The result of an attempt to send.
     enum Sending {
-        /// The carrier accepted this number of bytes of the body, and possibly bytes that precede them.
+        /// The carrier accepted this many bytes of the body. It may also have accepted bytes that precede them.
         case bytes(Int)
-        /// It accepts nothing now.
+        /// The carrier accepts nothing now.
         case full
-        /// It accepts nothing any more; the response may arrive nevertheless.
+        /// The carrier will accept nothing more; the response may arrive nevertheless.
         case failed
     }
 
@@ -160,7 +160,9 @@ extension Transfer where C: ~Copyable {
         reporter.expectToReceive(bodyLength)
     }
 
-    /// Receives more; false if nothing has arrived, or if other tasks should run first.
+    /// Receives more bytes.
+    ///
+    /// Returns false if nothing has arrived, or if other tasks should run first.
     private mutating func receive() throws(RequestError) -> Bool {
         if isBudgetSpent { return false }
         let result: TransferResult
@@ -191,9 +193,10 @@ extension Transfer where C: ~Copyable {
         return true
     }
 
-    /// Returns the error of a carrier that failed with `error` while it received.
+    /// Returns the error of the call after receiving failed with `error`.
     ///
-    /// A failure of TLS, such as an alert, is more specific than that of sending, which it may have caused.
+    /// If the connection was lost, an earlier failure to send explains that better. Any other failure, such as a TLS
+    /// alert, says more than the failure to send that it may have caused.
     func lost(_ error: StreamError) -> RequestError { .lost(error.isConnectionLoss ? sendFailure ?? error : error) }
 
     private mutating func finish(_ trailers: Header) {
@@ -207,9 +210,9 @@ extension Transfer where C: ~Copyable {
 // MARK: The body of the response
 
 extension Transfer where C: ~Copyable {
-    /// Receives bytes of the body, directly at their destination if the reader need not see them.
+    /// Receives bytes of the body, directly at their destination if the reader need not parse them.
     ///
-    /// Returns their number; 0 at the end of the body, or if `space` is empty; nil if none have arrived.
+    /// Returns the number of bytes: 0 at the end of the body or if `space` is empty, nil if none have arrived.
     mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
         while !isAtEnd {
             if carrier.pending > 0 {
@@ -252,13 +255,13 @@ extension Transfer where C: ~Copyable {
         return true
     }
 
-    /// Returns the number of bytes of a chunked body, chunk lines included, that have arrived; nil if there are none.
+    /// Returns the number of unread bytes of a chunked body, chunk lines included; nil if none have arrived.
     mutating func arrivedInChunks() throws(RequestError) -> Int? {
         if carrier.unread == 0 { guard try receive() else { return nil } }
         return carrier.unread
     }
 
-    /// Returns whether the received bytes end the body, all of which has been delivered.
+    /// Returns whether the received bytes end the body and all of it has been delivered.
     mutating func hasEnded() throws(RequestError) -> Bool {
         while !isAtEnd, carrier.pending == 0, !carrier.expectsBody {
             guard try readBody() else { return false }
@@ -277,7 +280,7 @@ extension Transfer where C: ~Copyable {
 // MARK: Waiting
 
 extension Transfer where C: ~Copyable {
-    /// Returns what the transfer needs while no more of the response has arrived.
+    /// Returns what to wait for when no more of the response has arrived.
     mutating func needOfResponse(at now: Deadline = .now) throws(RequestError) -> ExchangeNeed {
         if isBudgetSpent { return .turn }
         // All bytes that the peer sent before sending failed have been read; no more will arrive.
@@ -290,13 +293,14 @@ extension Transfer where C: ~Copyable {
         return .event(.reading, until: limit, in: .firstByte)
     }
 
-    /// Returns what the transfer needs while the carrier accepts no more: space, or an event in `other` directions.
+    /// Returns what to wait for when the carrier accepts no more bytes: space, or an event in the directions `other`.
     mutating func needOfSpace(or other: Interest) -> ExchangeNeed {
         .event(other.union(.writing), until: limitOfNextByte(from: .now), in: .sending)
     }
 
-    /// Returns the deadline for the next byte: a wait that ends without one, as records of TLS without data end it,
-    /// does not extend it.
+    /// Returns the deadline for the next byte.
+    ///
+    /// A wait that ends without a byte, for example because only TLS records without data arrived, does not extend it.
     private mutating func limitOfNextByte(from now: Deadline) -> Deadline {
         let limit = nextByteLimit ?? timeLimits.betweenBytes(from: now)
         nextByteLimit = limit

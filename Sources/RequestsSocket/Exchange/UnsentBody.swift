@@ -3,8 +3,8 @@ import RequestsPOSIX
 
 /// The pieces of a request's body that remain to be sent.
 ///
-/// A value without a carrier: ``prepare()`` returns the next piece, and ``advance(_:isComplete:)`` records what was
-/// sent. The head of the request is sent with the first piece, so a request without a body has one that is empty.
+/// It sends nothing itself: ``prepare()`` returns the next piece, and ``advance(_:isComplete:)`` records what was sent.
+/// The head of the request is sent with the first piece, so a request without a body has one empty piece.
 struct UnsentBody: Sendable {
     /// The next part of the body.
     enum Next {
@@ -14,11 +14,11 @@ struct UnsentBody: Sendable {
         case end(trailers: Header)
         /// Bytes of a file, which the carrier sends without reading them.
         case file(OpenFile, from: Int64, count: Int)
-        /// The next piece of a produced body, for ``receive(_:)``.
+        /// A piece that the source must produce and pass to ``receive(_:)``.
         case production
     }
 
-    /// The source of the body after the present piece.
+    /// The source of the pieces that follow the present one.
     private enum Source {
         case none
         case memory(Data)
@@ -28,11 +28,11 @@ struct UnsentBody: Sendable {
 
     /// The present piece.
     private(set) var piece: Data
-    /// Whether the present piece remains to be sent, or the bytes that the carrier adds to it.
+    /// Whether the present piece, or bytes that the carrier adds to it, remain to be sent.
     private(set) var hasPiece: Bool
     /// The number of bytes of the piece that have been sent.
     private(set) var offset = 0
-    /// Whether bytes of the body were prepared after the first piece.
+    /// Whether any bytes of the body were prepared after the first piece.
     private(set) var hasBegun = false
     private var source: Source
 
@@ -67,7 +67,7 @@ struct UnsentBody: Sendable {
         }
     }
 
-    /// Whether nothing comes after the present piece.
+    /// Whether the present piece is the last one.
     var isLast: Bool {
         switch source {
         case .none: true
@@ -77,7 +77,8 @@ struct UnsentBody: Sendable {
         }
     }
 
-    /// Records that `count` bytes of the piece were sent; it `isComplete` if the carrier needs to add nothing to it.
+    /// Records that `count` bytes of the piece were sent; `isComplete` is false if bytes that the carrier adds to it
+    /// remain.
     mutating func advance(_ count: Int, isComplete: Bool) {
         offset += count
         hasPiece = offset < piece.count || !isComplete
@@ -122,12 +123,14 @@ struct UnsentBody: Sendable {
         source = .pieces(pieces)
     }
 
-    /// Sends an empty piece, for the bytes that the carrier adds to the one before.
+    /// Adds an empty piece, with which the carrier sends the bytes that end the previous piece.
     mutating func addEmptyPiece() {
         begin(Data())
     }
 
-    /// Records that the carrier sent `count` bytes of the file; nil if it cannot send this file, which is read then.
+    /// Records that the carrier sent `count` bytes of the file.
+    ///
+    /// Nil means that it cannot send this file, which is then read instead.
     mutating func advanceFile(_ count: Int?) throws(RequestError) {
         guard case .file(var file) = source else { return }
         try file.advance(count)
