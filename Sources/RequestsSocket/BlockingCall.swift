@@ -2,7 +2,8 @@ import Requests
 import RequestsPOSIX
 
 extension CallingThread {
-    /// The thread's own wait for sockets; nil if no descriptor is left that can wake it, and the reactor waits.
+    /// The blocked thread's own wait for sockets; nil if the system has no descriptor left for it, and the reactor
+    /// waits.
     var poll: ThreadPoll? { pause { try? ThreadPoll() } }
 }
 

@@ -97,7 +97,7 @@ extension RequestError {
 }
 
 extension WireLimit {
-    /// The limit, in bytes or fields or whatever it counts.
+    /// The limit, in the unit of what it limits, such as bytes or fields.
     fileprivate var value: Int {
         switch self {
         case .startLine(let value), .fieldLine(let value), .head(let value), .fields(let value),

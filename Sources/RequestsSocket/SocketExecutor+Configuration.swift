@@ -72,7 +72,7 @@ extension SocketExecutor {
         /// ``SocketExecutor/ProxyConfiguration/environment(_:)``.
         public var proxy: ProxyConfiguration?
 
-        /// The source of the addresses of host names; the default is the system's resolver.
+        /// The resolver that returns the addresses of host names; the default is the system's.
         public var hostResolver = HostResolver.system
 
         /// The address of this machine from which connections are established, without a port, such as `192.0.2.7` or
@@ -97,7 +97,9 @@ extension SocketExecutor {
             set { hostResolver = HostResolver(newValue) }
         }
 
-        /// The way in which files are sent; nil chooses: by the kernel to another machine, read to this one.
+        /// How files are sent.
+        ///
+        /// Nil chooses: sent by the kernel to another machine, read and copied on this machine.
         package var fileSending: FileSending?
 
         /// Whether TLS sessions are resumed; a benchmark of full handshakes sets false.

@@ -2,7 +2,7 @@ import Requests
 package import RequestsPOSIX
 
 extension SocketExecutor {
-    /// The source of the addresses of host names.
+    /// A resolver, which returns the addresses of host names.
     ///
     /// ```swift
     /// var configuration = SocketExecutor.Configuration()
@@ -60,7 +60,7 @@ extension SocketExecutor {
 }
 
 extension SocketAddress {
-    /// Creates an address from the text of a resolver, with port 0 if the text has none.
+    /// Creates an address from the text that a resolver returned, with port 0 if the text has none.
     fileprivate init(resolved text: String) throws(ResolverError) {
         guard let address = Self.parsed(text) else {
             throw .failed("the resolver returned \(ErrorText.quoted(text)), which is not an IP address")

@@ -80,7 +80,7 @@ extension SocketExecutor {
         /// The host name or address of the proxy; IPv6 addresses may be in brackets.
         public var host: String
 
-        /// The port of the proxy, 1 to 65535.
+        /// The port of the proxy, from 1 to 65535.
         public var port: Int
 
         /// The credentials for every request without a Proxy-Authorization field.

@@ -98,7 +98,7 @@ public struct SocketExecutor: RequestExecutor {
         try await handle.pool.reloadTLS(configuration, within: timeout)
     }
 
-    /// The number of connections that are open or being established, and of those that are idle.
+    /// The number of connections that are open or being established, and the number of idle ones.
     package var connections: (open: Int, idle: Int) {
         let counts = handle.pool.counts
         return (counts.open, counts.idle)
@@ -117,7 +117,7 @@ public struct SocketExecutor: RequestExecutor {
 }
 
 extension SocketExecutor {
-    /// `streamsEncodedBodies`.
+    /// The traits of the executor: `streamsEncodedBodies`.
     public var traits: ExecutorTraits { .streamsEncodedBodies }
 }
 

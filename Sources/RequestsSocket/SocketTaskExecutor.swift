@@ -25,7 +25,7 @@ public final class SocketTaskExecutor: TaskExecutor {
     /// An executor that the whole process can share.
     public static let shared = SocketTaskExecutor()
 
-    /// Nil if the thread could not be started.
+    /// The reactor; nil if its thread could not be started.
     private let reactor: Reactor?
 
     /// Creates an executor with a new thread.
@@ -39,8 +39,9 @@ public final class SocketTaskExecutor: TaskExecutor {
         if let reactor { reactor.enqueue(job) } else { globalConcurrentExecutor.enqueue(job) }
     }
 
-    /// The reactor whose thread runs the current task; nil in tasks of other executors, and on systems that do not
-    /// return the executor of a task as an object.
+    /// The reactor whose thread runs the current task.
+    ///
+    /// Nil for tasks of other executors, and where the system does not return a task's executor as an object.
     package static var currentReactor: Reactor? {
         guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return nil }
         let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }

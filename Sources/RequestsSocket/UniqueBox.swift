@@ -2,7 +2,7 @@ import RequestsPOSIX
 
 /// A value in separate memory, with one owner, so that moving it moves a pointer.
 ///
-/// A function that suspends keeps its variables in a frame on the heap, with a copy for each move: the box keeps these
+/// The variables of a suspending function are in a heap frame, which holds a copy for each move. The box keeps these
 /// frames small (decision 0012).
 struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {  // no other code has the pointer
     private let pointer: UnsafeMutablePointer<Value>

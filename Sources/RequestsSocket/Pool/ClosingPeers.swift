@@ -1,10 +1,10 @@
 package import Requests
 
-/// The origins and proxies that close their connections after a response without announcing it.
+/// The origins and proxies that close connections after a response without announcing it.
 ///
-/// Such a peer may close an idle connection at the moment at which a request is written to it. So requests that cannot
-/// be sent again use new connections. A peer counts after two closings without a successful reuse in between, until
-/// ``memory`` has passed since the last one, or until a connection to it is reused successfully.
+/// Such a peer may close an idle connection just when a request is written to it, so requests that cannot be sent again
+/// use new connections. A peer is listed after it has closed two connections without a successful reuse in between. It
+/// is removed when a connection to it is reused successfully, or when ``memory`` has passed since the last closing.
 package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
     private struct Entry {
         let origin: Origin
@@ -18,7 +18,7 @@ package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
     /// The time in nanoseconds for which a closing is remembered: 60 s.
     package static var memory: Int64 { 60_000_000_000 }
 
-    /// At most ``limit`` entries, in the order of their last closings, so the first one ends first.
+    /// At most ``limit`` entries, ordered by their last closing, so the first one expires first.
     private var entries: [Entry] = []
 
     package init() {}

@@ -10,7 +10,7 @@ import RequestsPOSIX
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
-    /// Nil without proxies, as in most executors.
+    /// The routes to the proxies; nil for most executors, which have no proxies.
     let proxies: ProxyRoutes?
     let security: Connector.Security
     /// The address from which connections are established; nil if the system chooses it.
@@ -46,16 +46,18 @@ final class ConnectionPool: Sendable {
             timeLimits: timeLimits, security: security)
     }
 
-    /// Returns the origin of `request`, which contains its proxy; throws if the executor cannot reach it.
+    /// Returns the origin for the connections of `request`, its proxy included; throws if the executor cannot reach it.
     func origin(of request: PreparedRequest) throws(RequestError) -> Origin {
         let target = request.target
         return try Origin(of: request, to: target, by: destination, through: try proxies?.route(to: target))
     }
 
-    /// Whether this is a child that was forked without exec, so that the connections belong to its parent.
+    /// Whether this process was forked without exec, so that the connections belong to its parent.
     var isInherited: Bool { ForkCount.current != forks }
 
-    /// Closes the idle connections, which refer to their pool, and keeps none from now on.
+    /// Closes the idle connections, which refer to their pool.
+    ///
+    /// From now on, none is kept.
     func close(isDraining: Bool = false) {
         if isInherited { return closeInherited() }
         let (sweeper, idle) = state.withLock { state in
@@ -106,7 +108,7 @@ final class ConnectionPool: Sendable {
     }
 }
 
-/// The reference of an executor's copies and calls to their pool, which is closed when the last one is released.
+/// The reference to a pool that the executor's copies and calls share; releasing the last one closes the pool.
 final class PoolHandle: Sendable {
     let pool: ConnectionPool
 
@@ -166,7 +168,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Returns a lease if that needs no wait; nil if the limits are reached.
+    /// Returns a lease if one is available without a wait; nil if the limits are reached.
     func leaseAtOnce(_ origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Lease? {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         return try claim(isNew: true, origin) { $0.claim(origin) }.map { check($0, at: timeLimits.began) }
@@ -217,7 +219,9 @@ extension ConnectionPool {
         return lease
     }
 
-    /// Returns whether an idle connection can carry another request; records that its peer has closed it.
+    /// Returns whether an idle connection can carry another request.
+    ///
+    /// If its peer has closed it, that is recorded.
     private func isUsable(_ connection: Connection, at now: Deadline) -> Bool {
         let state = isCurrent(connection) ? connection.idleState(at: now) : .unusable
         if state == .closed { recordClosing(by: connection.slot.origin) }
@@ -252,7 +256,7 @@ extension ConnectionPool {
 // MARK: Returning connections
 
 extension ConnectionPool: SlotOwner {
-    /// Keeps a new connection, or one whose exchange was successful, for less than the time that the server permits.
+    /// Keeps a new connection, or one after a successful exchange, for a shorter time than the server permits.
     func park(_ connection: Connection, at now: Deadline) {
         let keepAlive = connection.response.keepAlive
         guard keepAlive?.max != 0 else { return }
@@ -298,7 +302,9 @@ extension ConnectionPool: SlotOwner {
         end(place)
     }
 
-    /// Ends the use of `place`; signals the call that receives it, and drains if no connection is open.
+    /// Ends the use of `place`.
+    ///
+    /// Signals the call that receives the place, and completes drains if no connection is open.
     private func end(_ place: Int) {
         let (waiter, drains) = state.withLock { state in
             let waiter = state.ledger.end(at: place)
@@ -312,7 +318,7 @@ extension ConnectionPool: SlotOwner {
 // MARK: Idle time
 
 extension ConnectionPool {
-    /// Starts the task that closes overdue idle connections as long as there are idle ones; one per pool.
+    /// Starts the pool's one task that closes overdue idle connections, and runs as long as there are idle connections.
     ///
     /// The task first sleeps until `first` is overdue. If it checked at once, `first` could be in use again. The task
     /// would then end, and the next connection that becomes idle would start another task.

@@ -1,6 +1,6 @@
 package import Requests
 
-/// The origins and proxies that have responded with HTTP/1.0, to which no chunked request must be sent.
+/// The origins and proxies that have responded with HTTP/1.0; no chunked request may be sent to them.
 ///
 /// HTTP/1.0 has no chunks (RFC 9112 §6.1). The first request to a peer can be chunked, because nothing is known about
 /// it. A peer is remembered until it keeps a connection open after a response with HTTP/1.1, or until ``memory`` has
@@ -12,7 +12,7 @@ package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
     /// The time in nanoseconds for which a response is remembered: an hour.
     package static var memory: Int64 { 3_600_000_000_000 }
 
-    /// At most ``limit`` entries, in the order of their last responses, so the first one expires first.
+    /// At most ``limit`` entries, ordered by their last response, so the first one expires first.
     private var entries: [(origin: Origin, end: Deadline)] = []
 
     package init() {}
@@ -25,7 +25,7 @@ package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
         entries.append((origin, now.advanced(byNanoseconds: Self.memory)))
     }
 
-    /// Forgets `origin`, whose connection has stayed open after a response with HTTP/1.1.
+    /// Removes `origin`, whose connection has stayed open after a response with HTTP/1.1.
     package mutating func forget(_ origin: Origin) {
         entries.removeAll { $0.origin == origin }
     }

@@ -12,13 +12,13 @@ package enum PoolGrant<Connection> {
 // Unchecked, because the lock that guards the ledger guards them, and the compiler cannot see that.
 package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: @unchecked Sendable {
     package let origin: Origin
-    /// Whether the call blocks the thread of a task, so that no other task may be able to run.
+    /// Whether the call blocks a thread of the task pool, so that other tasks may be unable to run.
     package let occupiesTask: Bool
     /// The signal that resumes the call.
     package let signal: Signal
     /// The grant that the call has not taken yet.
     package fileprivate(set) var grant: PoolGrant<Connection>?
-    /// Whether the call has waited for so long that it may use a connection beyond the limits.
+    /// Whether the call has waited so long that it may exceed the limits by one connection.
     package fileprivate(set) var mayExceed = false
 
     package init(for origin: Origin, occupiesTask: Bool, _ signal: Signal) {
@@ -107,7 +107,9 @@ extension PoolLedger {
         return !isSurplus && keep(connection) ? .kept : .refused
     }
 
-    /// Removes a connection from the count, and returns the call that may establish another one and must be signaled.
+    /// Removes a connection from the count.
+    ///
+    /// Returns the call that may establish another one, which must be signalled.
     package mutating func end(at place: Int) -> Waiter? {
         close(at: place)
         guard !isFull, let next = firstAllowed(), let place = begin(next.origin) else { return nil }

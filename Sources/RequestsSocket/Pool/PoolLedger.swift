@@ -1,12 +1,12 @@
 package import Requests
 
-/// A connection, as a ledger knows it.
+/// The part of a connection that a ledger uses.
 package protocol PooledConnection: AnyObject {
     /// The index of the connection's lane in the ledger.
     var place: Int { get }
     /// The instant at which the pool closes the connection unless it is used before.
     var idleUntil: Deadline { get }
-    /// Whether it was the only connection of its origin in use when it was taken.
+    /// Whether this was the only connection of its origin in use when it was taken.
     var wasAlone: Bool { get set }
 }
 
@@ -18,7 +18,7 @@ package struct PoolLimits: Sendable {
     /// The maximum number of idle connections to one origin, at least 0.
     package let idlePerOrigin: Int
 
-    /// Raises values below the minimum to it.
+    /// Creates limits; values below a minimum are raised to it.
     package init(total: Int, perOrigin: Int, idlePerOrigin: Int) {
         self.total = max(1, total)
         self.perOrigin = max(1, perOrigin)
@@ -28,13 +28,15 @@ package struct PoolLimits: Sendable {
 
 /// The bookkeeping of a pool: its open connections, the idle ones among them, and the calls that wait.
 ///
-/// A value without a lock, a clock or a socket, and generic, so that a test can compare it with a model. Every origin
-/// has a lane while a connection to it is open. Connections know the place of their lane, so only a new request has to
-/// look up its origin.
+/// It has no lock, clock or socket and is generic, so that a test can compare it with a model. Every origin has a lane
+/// while a connection to it is open. Connections store the index of their lane, so only a new request has to look up
+/// its origin.
 package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnection, Signal: Sendable> {
     struct Lane {
         var origin: Origin
-        /// The number of open connections; zero in a vacant lane, whose origin has no meaning.
+        /// The number of open connections.
+        ///
+        /// A lane with zero is vacant, and its origin has no meaning.
         var open = 0
         /// The idle connections, in the order in which they became idle; the last one is used first.
         var idle: [Connection] = []
@@ -44,7 +46,7 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     private(set) var lanes: [Lane] = []
     private var places: [Origin: Int] = [:]
     private var vacantPlaces: [Int] = []
-    /// The lane of the last lookup, which is usually the next one needed.
+    /// The lane that was looked up last; it is usually needed next.
     private var recent = 0
     /// The calls that wait, in the order of their arrival; a call stays until it takes its grant.
     var queue: [Waiter] = []
@@ -78,7 +80,7 @@ extension PoolLedger {
     /// Returns the lane of `origin`; nil if no connection to it is open.
     package func place(of origin: Origin) -> Int? { places[origin] }
 
-    /// Returns whether a limit is exceeded that concerns the connections at `place`.
+    /// Returns whether the connections at `place` exceed a limit.
     func isSurplus(at place: Int) -> Bool { lanes[place].open > limits.perOrigin || open > limits.total }
 }
 
@@ -129,7 +131,7 @@ extension PoolLedger {
         return connection
     }
 
-    /// Records whether a connection that was taken or established is the only one of its origin in use.
+    /// Records whether a connection that was taken or established is its origin's only one in use.
     package func recordUse(of connection: Connection) {
         let lane = lanes[connection.place]
         connection.wasAlone = lane.open == lane.idle.count + 1
@@ -143,7 +145,7 @@ extension PoolLedger {
         return true
     }
 
-    /// Takes the oldest connection of the lane whose oldest one is due first.
+    /// Takes the oldest idle connection of the lane in which one is due first.
     mutating func takeOldestIdle() -> Connection? {
         let oldest = lanes.lazy.compactMap(\.idle.first).min { $0.idleUntil < $1.idleUntil }
         guard let oldest else { return nil }

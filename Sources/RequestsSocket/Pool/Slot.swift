@@ -22,6 +22,6 @@ final class Slot: Sendable {
 }
 
 protocol SlotOwner: AnyObject, Sendable {
-    /// Takes back the slot at `place`, whose connection has closed or was never established.
+    /// Takes back the slot at `place`; its connection has closed or was never established.
     func vacate(_ place: Int)
 }
