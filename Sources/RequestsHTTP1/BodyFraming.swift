@@ -18,7 +18,7 @@ package enum BodyFraming: Hashable, Sendable {
 package func framing(
     of line: StatusLine, _ header: Header, answering method: HTTPMethod
 ) throws(WireError) -> BodyFraming {
-    try FramingFields(header).framing(of: line, answersHead: method == .head, answersConnect: method == .connect)
+    try FramingFields(header).framing(of: line, respondsToHead: method == .head, respondsToConnect: method == .connect)
 }
 
 /// Returns the framing of a request, which never ends with the connection (RFC 9112 §6.3, in its order).

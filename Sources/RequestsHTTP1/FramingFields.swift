@@ -63,11 +63,11 @@ struct FramingFields {
 // The rules of RFC 9112 §6.3, in the order given there.
 extension FramingFields {
     func framing(
-        of line: StatusLine, answersHead: Bool, answersConnect: Bool = false
+        of line: StatusLine, respondsToHead: Bool, respondsToConnect: Bool = false
     ) throws(WireError) -> BodyFraming {
         // The fields are ignored, even invalid ones, because a tunnel follows the head (RFC 9110 §9.3.6).
-        if answersConnect, line.status.isSuccess { return .none }
-        if line.status.forbidsBody || answersHead {
+        if respondsToConnect, line.status.isSuccess { return .none }
+        if line.status.forbidsBody || respondsToHead {
             // Reject differing lengths even here: two readers of this head could disagree about a body.
             if !line.status.isInformational { _ = try contentLength.number() }
             return .none

@@ -28,9 +28,9 @@ package struct ResponseReader: Sendable {
     package enum Phase: Sendable { case statusLine, header, body }
 
     /// Whether the request is a HEAD, whose response has no body.
-    private var answersHead: Bool
+    private var respondsToHead: Bool
     /// Whether the request is a CONNECT, after whose 2xx response the connection is a tunnel.
-    private let answersConnect: Bool
+    private let respondsToConnect: Bool
     private let acceptsUpgrade: Bool
     private var limits: WireLimits
     private var line = StatusLine(status: 0, reason: "")
@@ -59,8 +59,8 @@ package struct ResponseReader: Sendable {
     /// 101 (Switching Protocols) is an error unless `acceptsUpgrade` is true. The bytes after a 101 belong to the new
     /// protocol.
     package init(answering method: HTTPMethod, acceptsUpgrade: Bool = false, limits: WireLimits = WireLimits()) {
-        answersHead = method == .head
-        answersConnect = method == .connect
+        respondsToHead = method == .head
+        respondsToConnect = method == .connect
         self.acceptsUpgrade = acceptsUpgrade
         self.limits = limits
         section = FieldSection(tolerating: .response)
@@ -68,8 +68,8 @@ package struct ResponseReader: Sendable {
     }
 
     /// Begins the response to the next request on the same connection.
-    package mutating func begin(answersHead: Bool, limits: WireLimits) {
-        self.answersHead = answersHead
+    package mutating func begin(respondsToHead: Bool, limits: WireLimits) {
+        self.respondsToHead = respondsToHead
         self.limits = limits
         phase = .statusLine
         lineReader = StatusLineReader()
@@ -170,7 +170,7 @@ package struct ResponseReader: Sendable {
             return .interim(line, header)
         }
         let framing = try section.framing.framing(
-            of: line, answersHead: answersHead, answersConnect: answersConnect)
+            of: line, respondsToHead: respondsToHead, respondsToConnect: respondsToConnect)
         body = BodyReader(framing, tolerating: .response)
         remaining = body.remaining
         phase = .body

@@ -68,7 +68,7 @@ struct HTTP2Peer: ~Copyable {
         fields.append(":authority", "a.example")
         fields.append(":path", path)
         for (name, value) in header { fields.append(name, value) }
-        let opening = state.open(fields, answersHead: isHead, endsStream: endsStream, at: now)
+        let opening = state.open(fields, respondsToHead: isHead, endsStream: endsStream, at: now)
         if case .opened(let slot) = opening { slots[slot.stream] = slot }
         return opening
     }

@@ -16,12 +16,12 @@ extension ConnectionState {
     ///
     /// - Parameters:
     ///   - fields: The fields, which are valid.
-    ///   - answersHead: Whether the method is HEAD, whose response has no body.
+    ///   - respondsToHead: Whether the method is HEAD, whose response has no body.
     ///   - endsStream: Whether the request has neither a body nor trailers.
     ///   - now: The current instant.
     /// - Returns: The stream, or the reason why nothing was sent.
     package mutating func open(
-        _ fields: OutgoingFields, answersHead: Bool = false, endsStream: Bool, at now: Deadline
+        _ fields: OutgoingFields, respondsToHead: Bool = false, endsStream: Bool, at now: Deadline
     ) -> StreamOpening {
         guard !isDraining else { return .draining }
         noteFewerPlaces()
@@ -35,7 +35,7 @@ extension ConnectionState {
         let index = insertStream(nextStream)
         // Beyond the largest number, after which the connection drains; the addition cannot overflow 32 bits.
         nextStream += 2
-        streams[index].length.isForbidden = answersHead
+        streams[index].length.isForbidden = respondsToHead
         streams[index].start = queue.written + queue.count
         sendBlock(fields, index, endsStream: endsStream)
         noteFewerPlaces()

@@ -23,7 +23,7 @@ package protocol HTTP1Carrier: Carrier, ~Copyable {
 extension HTTP1Carrier where Self: ~Copyable {
     package mutating func begin(_ request: borrowing OutgoingRequest) {
         self.request.begin(request)
-        response.begin(answersHead: request.request.hasMethod(.head))
+        response.begin(respondsToHead: request.request.hasMethod(.head))
     }
 
     package mutating func beginPiece(of count: Int) {

@@ -22,8 +22,8 @@ package struct HTTP1Response: ~Copyable {
     }
 
     /// Begins an exchange; `respondsToHead` is true if its request is a HEAD.
-    mutating func begin(answersHead: Bool) {
-        reader.begin(answersHead: answersHead, limits: limits)
+    mutating func begin(respondsToHead: Bool) {
+        reader.begin(respondsToHead: respondsToHead, limits: limits)
         framing = .untilClose
         isReusable = false
         keepAlive = nil

@@ -40,7 +40,7 @@ final class HTTP2Session: @unchecked Sendable {
 extension HTTP2Session {
     /// Opens the stream of `inbox` with the head of a request; returns whether it is open.
     func open(_ fields: OutgoingFields, endsStream: Bool, for inbox: inout StreamInbox) -> Bool {
-        switch state.open(fields, answersHead: inbox.isHEAD, endsStream: endsStream, at: .now) {
+        switch state.open(fields, respondsToHead: inbox.isHEAD, endsStream: endsStream, at: .now) {
         case .opened(let stream):
             inbox.stream = stream
             return true
