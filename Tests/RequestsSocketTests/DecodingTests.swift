@@ -15,7 +15,7 @@ struct DecodingTests {
         Array("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(length)\r\n\r\n".utf8)
     }
 
-    /// Returns the results of an awaited and of a blocking call.
+    /// Performs an awaited and a blocking call, and returns both results.
     private static func outcomes(
         of request: PreparedRequest, _ executor: some RequestExecutor
     ) async throws -> [Result<RawResponse, RequestError>] {

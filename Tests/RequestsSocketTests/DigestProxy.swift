@@ -109,7 +109,7 @@ extension DigestProxy {
 }
 
 extension String {
-    /// The value of a field of this head; nil if there is none.
+    /// Returns the value of the field `name`; nil if there is none.
     func field(_ name: String) -> String? {
         let line = split(separator: "\r\n").first { $0.hasPrefix("\(name): ") }
         return line.map { String($0.dropFirst(name.count + 2)) }

@@ -20,7 +20,7 @@ struct EnduranceTests {
                 let request = try peer.request().with { $0.deadline = .now + .seconds(600) }
                 for _ in 0..<10_000 { _ = try await executor.execute(request) }
                 #expect(peer.connections == 1)
-                // One wait remains, for the end of the idle time of the connection.
+                // One wait remains: until the idle connection must be closed.
                 #expect(reactor.pendingWaits <= counts.waits + 1)
             }
             await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }

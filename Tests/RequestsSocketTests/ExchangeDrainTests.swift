@@ -51,7 +51,7 @@ struct ExchangeDrainTests {
     /// Returns the exchange of a call that follows redirects, whose response begins with the head of one.
     private func exchange(_ row: Row) throws -> Exchange<ScriptedCarrier> {
         var request = try PreparedRequest(url: #require(URL(string: "http://example.com/path")))
-        // Shorter than the bodies, so that they are not delivered as those of a response that was collected.
+        // Shorter than the bodies, so that they are not delivered like collected bodies.
         request.delivery = .collected(limit: 4)
         request.redirectPolicy.drainTimeout = row.limit
         let head = "HTTP/1.1 302 Found\r\nLocation: /next\r\n\(row.framing)\r\n\r\n"

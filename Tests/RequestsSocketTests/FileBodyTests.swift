@@ -8,7 +8,7 @@ import Testing
 struct FileBodyTests {
     private let folder = TemporaryDirectory()
 
-    /// Returns a peer that records the number of bytes of the body and whether they are `expected`, and then responds.
+    /// Returns a peer that records the length of the body and whether it equals `expected`, and then responds.
     private func peer(_ expected: [UInt8]) throws -> ScriptedPeer {
         try ScriptedPeer { line, _, peer in
             var all: [UInt8] = []

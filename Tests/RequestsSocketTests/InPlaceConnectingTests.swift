@@ -73,7 +73,7 @@ struct InPlaceConnectingTests {
         withExtendedLifetime(unresponsive) {}
     }
 
-    @Test("errors of lookups and connections are those of a task", .rows("R-50"))
+    @Test("lookups and connections fail with the same errors as in a task", .rows("R-50"))
     func errors() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let unknown = SocketExecutor.with {

@@ -233,7 +233,7 @@ struct InPlaceTests {
         }
         let error = await executor.failure(of: upload)
         #expect(error?.reason == .timedOut(.sending), "\(String(reflecting: error))")
-        // Otherwise its port may be that of another peer by now.
+        // Otherwise another peer may have the port by now.
         withExtendedLifetime(peer) {}
     }
 

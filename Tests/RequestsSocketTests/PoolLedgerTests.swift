@@ -52,7 +52,7 @@ private struct InvariantViolation: Error {
 
 /// Throws unless `condition` is true.
 ///
-/// A million calls cost less than those of the testing library.
+/// A million of these calls cost less than a million calls of the testing library.
 private func require(_ condition: @autoclosure () -> Bool, _ message: String = "", line: Int = #line) throws {
     guard condition() else { throw InvariantViolation(message: message, line: line) }
 }

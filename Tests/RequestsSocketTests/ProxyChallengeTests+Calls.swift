@@ -23,7 +23,7 @@ extension ProxyChallengeTests {
             }
         }
         let executor = try Self.executor(through: peer, with: Self.digest)
-        // The second call begins with credentials for the proxy, and those of the first target are then stale.
+        // The second call begins with credentials for the proxy; the credentials for the first target are then stale.
         for isStale in [false, true] {
             if isStale { proxy.state.withLock { $0 = .init(nonce: 7) } }
             let before = peer.notes.count

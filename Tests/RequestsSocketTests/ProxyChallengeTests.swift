@@ -218,7 +218,7 @@ struct ProxyChallengeTests {
 
 extension ProxyChallengeTests {
     @Test(
-        "credentials of a proxy are sent to no origin server, and those of an origin server to no proxy",
+        "credentials for a proxy are sent to no origin server, and credentials for an origin server to no proxy",
         .rows("R-27", "R-37"))
     func separate() async throws {
         let proxy = DigestProxy()

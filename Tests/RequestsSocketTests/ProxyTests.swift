@@ -90,7 +90,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "a redirect is sent through the proxy with its credentials, without those of the origin", .rows("R-27", "R-51"))
+        "a redirect is sent with credentials for the proxy, without credentials for the origin", .rows("R-27", "R-51"))
     func redirects() async throws {
         let peer = try Self.peer { line in
             guard line.contains("a.example") else { return ok }

@@ -15,7 +15,7 @@ struct ResponseHeadTests {
         #expect(error?.detail == "the connection ended after an interim (1xx) response, before the final one")
     }
 
-    @Test("the limit of a field line is 100 KiB and can be changed up to that of the head", .rows("R-17"))
+    @Test("a field line may have 100 KiB; the limit can be changed up to the limit of the head", .rows("R-17"))
     func fieldLine() async throws {
         let value = String(repeating: "a", count: 150 << 10)
         let peer = try ScriptedPeer { line, _, _ in

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A server whose behavior is a script, byte by byte.
 ///
-/// The script runs for each connection on a separate thread, with the number of the connection in order of acceptance.
+/// The script runs for each connection on a separate thread. Its argument counts the accepted connections.
 final class ScriptedPeer: Sendable {
     /// An accepted connection.
     ///

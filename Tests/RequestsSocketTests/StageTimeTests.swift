@@ -4,7 +4,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("The times of the stages of an exchange", .timeLimit(.minutes(10)))
+@Suite("The times at which an exchange reaches its stages", .timeLimit(.minutes(10)))
 struct StageTimeTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -129,7 +129,7 @@ struct StalledThreadTests {
             }
             let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
             let request = try peer.request()
-            // The first call has a separate thread, because other tests can occupy those of the pool.
+            // The first call has a separate thread, because other tests can occupy all threads of the pool.
             try await withThreads(1) { others in
                 try await withThreads(1) { threads in
                     let first = Task(executorPreference: others) { await executor.text(request) }

@@ -74,7 +74,7 @@ private struct StressFixture: Sendable {
         return true
     }
 
-    /// Performs a call of one of six kinds, and checks its result.
+    /// Performs one of six kinds of calls, and checks its result.
     func call(_ id: String, _ kind: Int) async throws {
         let path = "/\(id)"
         var request = try peer.request(.get, path)

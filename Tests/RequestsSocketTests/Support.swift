@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 extension ScriptedPeer {
-    /// The authority of the URL of the peer.
+    /// The authority in the peer's URL.
     var authority: String { address.description }
 
     /// Returns a request to the peer.

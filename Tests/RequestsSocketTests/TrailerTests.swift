@@ -21,7 +21,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("trailers follow the last chunk of every kind of body, and the connection is reused", .rows("R-14"))
+    @Test("trailers follow the last chunk of every body, and the connection is reused", .rows("R-14"))
     func sent() async throws {
         let folder = TemporaryDirectory()
         try folder.write(Array("hello".utf8), to: "body")

@@ -49,7 +49,7 @@ struct AcquisitionTests {
         #expect(steps.pool.log == ["request" + (isContinuation ? " continuation" : ""), "connector", "record use"])
     }
 
-    @Test("an error of the pool or of its connector ends the acquisition, and no connection is begun")
+    @Test("if the pool or its connector fails, the acquisition ends and begins no connection")
     func refused() throws {
         for reason in [RequestError.Reason.executorClosed, .connectionFailed] {
             let steps = try AcquisitionSteps { _ in [] }
@@ -131,7 +131,7 @@ struct AcquisitionTests {
 
     // MARK: The new connection
 
-    @Test("the needs and the errors of a new connection are those of the acquisition", .rows("R-48"))
+    @Test("the acquisition passes on the needs and the errors of a new connection", .rows("R-48"))
     func establishing() throws {
         let steps = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
         steps.network.lookups.insert(.pending, at: 0)

@@ -44,7 +44,7 @@ struct NewConnectionTests {
         #expect(steps.network.log.filter { $0.hasPrefix("look up") } == ["look up host.example:80"])
     }
 
-    @Test("the error of a lookup is that of the connection, and nothing was sent", .rows("R-50"))
+    @Test("if the lookup fails, the connection fails with its error, and nothing was sent", .rows("R-50"))
     func lookupErrors() throws {
         for (error, reason, detail) in [
             (ResolverError.hostNotFound("no such host"), RequestError.Reason.hostNotFound, "no such host"),
@@ -70,7 +70,7 @@ struct NewConnectionTests {
         #expect(error?.reason == .hostNotFound && error?.mayHaveReachedServer == false)
     }
 
-    @Test("an address is looked up with its zone, and the port is that of the URL", .rows("R-50"))
+    @Test("an address is looked up with its zone, and the port comes from the URL", .rows("R-50"))
     func names() throws {
         for (url, name) in [
             ("http://[fe80::1%25eth0]:8080/", "[fe80::1%eth0]:8080"), ("http://host.example:81/", "host.example:81"),
@@ -81,7 +81,7 @@ struct NewConnectionTests {
         }
     }
 
-    @Test("addresses of a family other than that of the local address are not tried", .rows("R-50"))
+    @Test("only addresses of the same family as the local address are tried", .rows("R-50"))
     func localAddress() throws {
         let steps = try ConnectionSteps {
             $0.localAddress = try Self.address("127.0.0.1")
@@ -159,7 +159,7 @@ struct NewConnectionTests {
     }
 
     @Test(
-        "if all attempts fail, the error is that of the last one, and the cached addresses are removed", .rows("R-50"))
+        "if all attempts fail, the last error is thrown, and the cached addresses are removed", .rows("R-50"))
     func exhausted() throws {
         let steps = try ConnectionSteps {
             $0.lookups = [try Self.lookup("10.0.0.1", "10.0.0.2")]

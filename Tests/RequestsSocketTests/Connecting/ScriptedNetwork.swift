@@ -13,14 +13,14 @@ final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one te
     typealias Connection = ScriptedConnection
     typealias Channel = ScriptedChannel
 
-    /// The result of one check of a lookup, or of the loading of settings.
+    /// The result of checking a lookup, or settings that are being loaded, once.
     enum Work<Value, Failure: Error> {
         case pending
         case done(Value)
         case failure(Failure)
     }
 
-    /// The result of one check of an attempt to connect.
+    /// The result of checking an attempt to connect once.
     enum Attempt {
         case pending
         case connected
@@ -133,7 +133,7 @@ final class ScriptedChannel: ConnectingChannel {
 struct ScriptedStream: ConnectingStream, ~Copyable {
     typealias Network = ScriptedNetwork
 
-    /// The result of one call of a function.
+    /// The result of calling a function once.
     enum Step {
         /// The handshake needs these directions.
         case needs(Interest)

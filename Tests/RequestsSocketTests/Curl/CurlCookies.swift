@@ -11,7 +11,7 @@ struct CurlCookies {
         operation.options.contains { $0.name == "cookie-jar" || ($0.name == "cookie" && !$0.value.contains("=")) }
     }
 
-    /// Adds the cookies of the files of `--cookie`, without session cookies after `--junk-session-cookies`.
+    /// Adds the cookies from the files that `--cookie` names, without session cookies after `--junk-session-cookies`.
     func load(for operation: CurlCase.Client.Operation, of test: CurlCase, url: String) {
         guard let target = try? TargetURI(url) else { return }
         let isJunked = operation.options.contains { $0.name == "junk-session-cookies" }
@@ -33,7 +33,7 @@ struct CurlCookies {
         }
     }
 
-    /// Returns the cookie of a line of Netscape's format.
+    /// Returns the cookie that a line in Netscape's format describes.
     private static func cookie(_ line: String) -> CookieJar.StoredCookie? {
         let prefix = "#HttpOnly_"
         let text = line.hasPrefix(prefix) ? line.dropFirst(prefix.count) : line[...]

@@ -158,7 +158,7 @@ enum CurlCoverage {
     static let differences: [String: CurlDifference] = [
         "curl-0008": CurlDifference(
             "a Path that does not begin with a slash is ignored (RFC 6265 §5.2.4)", .part("cookie")),
-        "curl-0062": CurlDifference("cookies are those of the host of the URL", .part("cookie")),
+        "curl-0062": CurlDifference("the host of the URL decides which cookies are sent", .part("cookie")),
         "curl-0427": CurlDifference(
             "of cookies that do not all fit, the oldest are sent (RFC 6265 §5.4)", .part("cookie")),
         "curl-0442": CurlDifference(
@@ -255,13 +255,13 @@ enum CurlCoverage {
         return names(in: test).subtracting(met).subtracting(declined.keys).sorted()
     }
 
-    /// Returns whether `authority` has an IP address that is not that of the server.
+    /// Returns whether `authority` has an IP address that does not belong to the server.
     private static func isOtherAddress(_ authority: String) -> Bool {
         authority != "127.0.0.1:@PORT"
             && (authority.hasPrefix("[") || authority.prefix { $0 != ":" }.allSatisfy { $0.isNumber || $0 == "." })
     }
 
-    /// Returns the reason why the result differs from that of curl with all differences, or nil if it does not.
+    /// Returns why the result differs from curl's, together with all differences; nil if there are none.
     static func difference(in test: CurlCase) -> CurlDifference? {
         var all = differences[test.id].map { [$0] } ?? []
         all += rules.filter { $0.applies(test) }.map(\.difference)

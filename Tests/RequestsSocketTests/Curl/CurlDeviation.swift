@@ -1,7 +1,7 @@
 import Requests
 import TestCorpora
 
-/// A way in which the result of a case differs from that of curl.
+/// A way in which the result of a case differs from curl's.
 enum CurlDeviation: Hashable, Sendable {
     /// The call fails with this reason, where curl succeeds or has an error of another kind.
     case error(RequestError.Reason)
@@ -15,7 +15,7 @@ enum CurlDeviation: Hashable, Sendable {
     case part(String)
 }
 
-/// The reason why the result of a case differs from that of curl, and all differences.
+/// The reason why the result of a case differs from curl's, and all differences.
 struct CurlDifference: Sendable {
     var reason: String
     var deviations: Set<CurlDeviation>
@@ -85,7 +85,7 @@ struct CurlReply {
     /// Whether Location is a URL of http with an empty host.
     var hasHostlessLocation: Bool { location?.hasPrefix("http:///") == true }
 
-    /// Whether the end of the body is neither declared nor that of the connection.
+    /// Whether the body ends neither at a declared length nor with the connection.
     var isEndless: Bool {
         !isLast && values(of: "content-length").isEmpty && values(of: "transfer-encoding").isEmpty
     }

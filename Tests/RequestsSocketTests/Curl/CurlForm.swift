@@ -70,7 +70,7 @@ struct CurlForm {
     }
 }
 
-/// A reader of the value of a `--form` option.
+/// A reader for the values of `--form`.
 private struct WordReader {
     private var remainder: Substring
 

@@ -9,7 +9,7 @@ final class CurlLogins: Sendable {
     /// Returns the authenticator of an operation; nil if the operation does not wait for a challenge.
     ///
     /// The collection does not say where a command of curl begins with a new state (`--next`). An operation whose first
-    /// request is expected to have credentials continues with those of the one before.
+    /// request is expected to have credentials continues with the credentials of the operation before.
     func authenticator(for operation: CurlCase.Client.Operation, in test: CurlCase) -> DigestAuthenticator? {
         let names = operation.options.map(\.name)
         let isAny = names.contains("auth:any")
@@ -26,7 +26,7 @@ final class CurlLogins: Sendable {
         }
     }
 
-    /// Returns the user name and password of `--user` or of the URL.
+    /// Returns the user name and password from `--user` or from the URL.
     private func credentials(of operation: CurlCase.Client.Operation) -> (String, String) {
         if let user = operation.options.first(where: { $0.name == "user" })?.value {
             return user.cut(at: ":") ?? (user, "")

@@ -1,7 +1,7 @@
 import Requests
 import TestCorpora
 
-/// A request as text that can be compared with that of another client.
+/// A request as text that can be compared with another client's request.
 struct CurlMessage {
     private let method: String
     private let target: String
@@ -19,7 +19,7 @@ struct CurlMessage {
 
     /// Returns the text with sorted fields, without the boundary and the fields that each client chooses.
     ///
-    /// Each line has the name of a part of the request: `line`, a field, or at the end `body`.
+    /// Each line begins with the name of a part: `line`, a field, or at the end `body`.
     func summary(for test: CurlCase) -> String {
         let given = test.client.operations.flatMap(\.options).map { $0.value.lowercased() }
         var own = ["user-agent", "accept", "accept-encoding", "expect"].filter { name in

@@ -3,11 +3,11 @@ import RequestsPOSIX
 import RequestsTLS
 import TestSupport
 
-/// The TLS of one connection of a scripted peer, which only the thread of its script uses.
+/// TLS for one connection to a scripted peer, which only the script's thread uses.
 final class LineTLS: @unchecked Sendable {  // one thread, as above
     /// The way in which the records of the peer are sent.
     struct Plan: Sendable {
-        /// The number of bytes of all records after which nothing more is sent.
+        /// After this many bytes of records, nothing more is sent.
         var remaining: @Sendable (_ connection: Int) -> Int = { _ in .max }
         /// Whether the connection then ends, and does not only stall.
         var ends = false
@@ -15,7 +15,7 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
         var onEnd: @Sendable () -> Void = {}
         /// Is called before each send.
         var onSend: @Sendable () -> Void = {}
-        /// The greatest number of bytes of one send; after each there is a pause of 5 ms.
+        /// The maximum number of bytes in one send; a pause of 5 ms follows each.
         var piece = Int.max
     }
 

@@ -71,7 +71,7 @@ struct TunnelTests {
         #expect(peer.connections == 2)
     }
 
-    @Test("the certificate in a tunnel is that of the origin server", .rows("S-2", "R-51"))
+    @Test("the certificate in a tunnel belongs to the origin server", .rows("S-2", "R-51"))
     func wrongOrigin() async throws {
         let peer = try Self.proxy(origin: Secured.server(names: ["proxy.example"]))
         let error = await (try Self.executor(through: peer)).failure(of: try request("https://origin.example/"))
