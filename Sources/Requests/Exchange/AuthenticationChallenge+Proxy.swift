@@ -1,5 +1,5 @@
 extension AuthenticationChallenge {
-    /// A request that a proxy reads, as far as credentials for the proxy can depend on it.
+    /// The parts of a request to a proxy that its credentials can depend on.
     public struct ProxyRequest: Sendable {
         /// The scheme, host and port of the proxy, such as `http://proxy.example:3128`.
         public var proxy: String
@@ -7,7 +7,7 @@ extension AuthenticationChallenge {
         /// The method: CONNECT for a tunnel.
         public var method: HTTPMethod
 
-        /// The request target as it is sent: the host and port of a tunnel, or the whole URI (RFC 9112 §3.2).
+        /// The request target as it is sent: the host and port for a tunnel, or the whole URI (RFC 9112 §3.2).
         public var target: String
 
         /// The body; nil if it is a file or a stream.
@@ -28,13 +28,13 @@ extension AuthenticationChallenge {
         }
     }
 
-    /// A type that signs in to proxies: it provides the values of Proxy-Authorization, and meets the challenges of
-    /// responses with status 407 (RFC 9110 §11.7).
+    /// A type that signs in to proxies: it provides the values of Proxy-Authorization, and handles the challenges of
+    /// 407 responses (RFC 9110 §11.7).
     ///
-    /// An executor calls it for each request that the proxy reads: those with the scheme http, and each CONNECT. It
-    /// sends a request at most three times because of 407 responses: once more if the request had no credentials, and
-    /// once more if it had. Many requests use one authenticator at the same time, and one authenticator can serve
-    /// several proxies, whose challenges are independent.
+    /// An executor calls it for each request that the proxy reads: each http request and each CONNECT. The executor
+    /// sends a request at most three times because of 407 responses: it repeats the request once if it had no
+    /// credentials, and once if it had. Many requests use one authenticator at the same time, and one authenticator can
+    /// serve several proxies, whose challenges are independent.
     public protocol ProxyAuthenticator: AnyObject, Sendable {
         /// The type of a value that identifies the credentials of one request, such as the nonce of a challenge.
         associatedtype ProxyToken: Sendable

@@ -1,6 +1,6 @@
-/// Parts of error messages that are written alike everywhere.
+/// Parts of error messages that have the same form everywhere.
 package enum ErrorText {
-    /// The maximum number of characters of a peer's text in a message.
+    /// The maximum number of characters that a message quotes from a peer.
     package static let peerTextLimit = 80
 
     /// Returns `count` with its unit: `1 byte`, `2 bytes`.
@@ -8,7 +8,7 @@ package enum ErrorText {
         count == 1 ? "1 byte" : "\(count) bytes"
     }
 
-    /// Returns a duration in milliseconds with one decimal place, at most 292 years.
+    /// Returns a duration, limited to 292 years, in milliseconds with one decimal place.
     package static func milliseconds(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let tenths = max(0, min(seconds, 9_000_000_000)) * 10_000 + attoseconds / 100_000_000_000_000
@@ -37,13 +37,14 @@ package enum ErrorText {
         return "“\(String(shown))”"
     }
 
-    /// Returns the text of a URL or a reference in quotation marks, with its secrets redacted.
+    /// Returns a URL or URI reference in quotation marks, with its secrets redacted.
     package static func quoted(url text: String) -> String {
         quoted(Redaction.standard.redacted(reference: text), limit: peerTextLimit)
     }
 
-    /// Returns the place of the first byte that a field value cannot have; the value is not shown, because it may be a
-    /// secret.
+    /// Returns where a field value has its first forbidden byte.
+    ///
+    /// The value is not shown, because it may be a secret.
     static func invalidByte(in value: String) -> String? {
         guard let (offset, byte) = value.utf8.enumerated().first(where: { Token.isForbiddenInValue($1) }) else {
             return nil
@@ -52,7 +53,9 @@ package enum ErrorText {
         return "byte 0x\(byte < 16 ? "0" : "")\(digits) at offset \(offset)"
     }
 
-    /// Returns `name` in quotation marks, without a “:” and the text after it, which may be a secret value.
+    /// Returns `name` in quotation marks.
+    ///
+    /// A “:” and the text after it, which may be a secret value, are left out.
     static func quoted(_ name: Field.Name) -> String {
         let parts = name.rawValue.splitBytes(at: ":", maxSplits: 1, omittingEmptySubsequences: false)
         return quoted(String(parts[0]) + (parts.count > 1 ? ":…" : ""), limit: peerTextLimit)

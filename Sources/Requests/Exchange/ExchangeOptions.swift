@@ -39,7 +39,7 @@ extension RequestAttributes {
     private enum ContinueTimeoutKey: RequestAttributes.Key { typealias Value = Duration }
     private enum AllowsBodyKey: RequestAttributes.Key { typealias Value = Bool }
     private enum TrailersKey: RequestAttributes.Key { typealias Value = PreparedRequest.Trailers }
-    /// The handler, which is its own key.
+    /// The handler; the type is also its key.
     private struct InterimResponseHandler: RequestAttributes.Key, Sendable {
         typealias Value = Self
         let handle: @Sendable (ResponseHead) -> Void

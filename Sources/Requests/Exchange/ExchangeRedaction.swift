@@ -1,13 +1,13 @@
-/// The redaction of all text about one exchange: by the names of secrets, and by a search for their values.
+/// The redaction of all text about one exchange: it knows the names of secrets, and searches for their values.
 ///
 /// Every description, log, trace, recording and snapshot uses it (decision 0063).
 package struct ExchangeRedaction: Sendable {
     /// The names of secrets; nil if secrets are shown.
     private let names: Redaction?
-    /// The names of fields that only this request keeps from other origins.
+    /// The names of fields that are secret in this request only, because they are not sent to other origins.
     private let fieldNames: Set<Field.Name>
     private let finder: SecretFinder
-    /// Whether the bodies of the exchange are not printed.
+    /// Whether the bodies of the exchange are hidden.
     package let hidesBodies: Bool
 
     /// The number of a response's cookies that are searched for; searching for many would take long.
@@ -48,12 +48,12 @@ package struct ExchangeRedaction: Sendable {
 
     // MARK: Names
 
-    /// Returns whether the values of fields named `name` are not shown.
+    /// Returns whether values of fields named `name` are hidden.
     package func isSecret(_ name: Field.Name) -> Bool {
         names.map { $0.isSecret(name) || fieldNames.contains(name) } ?? false
     }
 
-    /// Returns whether the values of items, parts and members named `name` are not shown.
+    /// Returns whether values of items, parts and members named `name` are hidden.
     func isSecret(item name: String) -> Bool { names?.isSecret(name) ?? false }
 
     // MARK: Text
@@ -82,10 +82,11 @@ package struct ExchangeRedaction: Sendable {
 
     // MARK: Bodies
 
-    /// The number of bytes beyond an excerpt that must be searched to find every secret that begins inside it.
+    /// The number of bytes beyond an excerpt that a search must include to find every secret that begins inside the
+    /// excerpt.
     package var reach: Int { finder.reach }
 
-    /// Returns a body without its secrets, which its media type and its text determine.
+    /// Returns a body without its secrets, which are found by its media type and in its text.
     ///
     /// - Parameters:
     ///   - body: The body, or its beginning.
@@ -138,7 +139,7 @@ extension PreparedRequest {
 }
 
 extension Redaction {
-    /// The maximum length of a body whose secret values are searched for in other text, in bytes.
+    /// The maximum length in bytes of a body whose secret values are searched for in other text.
     ///
     /// A body of any length would be read again for each line of a log.
     private static let searchedBody = 256 << 10
@@ -180,7 +181,7 @@ extension Redaction {
         }
     }
 
-    /// Returns the texts of the values with secret names in the beginning of a body.
+    /// Returns the values with secret names in the beginning of a body, as texts.
     fileprivate func secrets(ofBody body: Data, _ header: Header) -> [String] {
         let bytes = Array(body.prefix(Self.searchedBody))
         let mediaType = header[.contentType]
@@ -201,7 +202,7 @@ extension Redaction {
         }
     }
 
-    /// Returns the text of a value, and the secrets of its members if it is JSON itself.
+    /// Returns the text of a value, and the secrets among its members if it is JSON itself.
     private func secrets(ofText text: String) -> [String] {
         // A string needs twice as many escapes as a string inside it, so there are few levels.
         [text] + secrets(ofBody: Data(text.utf8), [.contentType(.json)])

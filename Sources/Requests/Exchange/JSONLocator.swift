@@ -2,11 +2,11 @@
 ///
 /// It skips values without decoding them. Texts nested deeper than 200 levels are not searched.
 package struct JSONLocator {
-    /// A component of the path from a value to a value within it.
+    /// A step on the path from a value to a value inside it.
     package enum PathComponent: Hashable, Sendable {
-        /// The member of an object with this name; `_` and ASCII case are ignored, because decoders convert names.
+        /// The member with this name in an object; `_` and ASCII case are ignored, because decoders convert names.
         case key(String)
-        /// The element of an array at this position.
+        /// The element at this index in an array.
         case index(Int)
     }
 
@@ -37,7 +37,7 @@ package struct JSONLocator {
         }
     }
 
-    /// The offset of the first byte after the value and white space; nil if there is none.
+    /// The offset of the first byte after the value and any white space; nil if there is none.
     private var trailing: Int? {
         var copy = self
         copy.skipWhitespace()
@@ -72,8 +72,9 @@ package struct JSONLocator {
         return nil
     }
 
-    /// Skips an object or an array, and returns the offset of the value at `path`, or its own if that is missing; nil
-    /// for an empty path.
+    /// Skips an object or an array.
+    ///
+    /// Returns the offset of the value at `path`, or of the container if that value is missing; nil for an empty path.
     private mutating func container(_ path: ArraySlice<PathComponent>, until end: UInt8) throws(Malformed) -> Int? {
         let start = position
         var index = 0
@@ -109,7 +110,7 @@ package struct JSONLocator {
         return name
     }
 
-    /// Returns the text between quotation marks, with its escapes not decoded.
+    /// Returns the text between quotation marks without decoding its escapes.
     private mutating func string() throws(Malformed) -> String {
         try expect(UInt8(ascii: "\""))
         let start = position

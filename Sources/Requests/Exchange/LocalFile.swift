@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Functions for files that are the content of a body.
+/// Functions for files that bodies are read from.
 enum LocalFile {
     /// Returns the path of the file URL `url`.
     ///
@@ -10,7 +10,7 @@ enum LocalFile {
         return url.absoluteURL.path(percentEncoded: false)
     }
 
-    /// Returns the bytes to send of the file at `path`: `range`, or the whole file in its present size.
+    /// Returns the byte range to send from the file at `path`: `range`, or the whole file at its present size.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/fileAccessFailed`` if the file is missing, not
     ///   readable or not a regular file, or if it does not contain the range.
@@ -40,7 +40,7 @@ enum LocalFile {
         return range
     }
 
-    /// Returns the error for a body file that cannot be read, which is known before anything is sent.
+    /// Returns the error for a body file that cannot be read, marked as thrown before sending.
     static func unreadable(_ detail: String, _ error: (any Error)? = nil) -> RequestError {
         RequestError(.fileAccessFailed, detail: detail, underlying: error).beforeSending()
     }

@@ -1,5 +1,5 @@
 extension PreparedRequest {
-    /// The use of a cache for a request; an executor without a cache always sends the request.
+    /// How a cache is used for a request; an executor without a cache always sends the request.
     public enum CachePolicy: Hashable, Sendable {
         /// A cached response is used as the protocol allows (RFC 9111).
         case useProtocolCachePolicy

@@ -1,12 +1,14 @@
 extension PreparedRequest {
-    /// Whether middleware may request content codings: the method is not HEAD, and the header contains neither
-    /// Accept-Encoding nor Range.
+    /// Whether middleware may request content codings.
+    ///
+    /// True unless the method is HEAD, or the header contains Accept-Encoding or Range.
     package var permitsContentCodings: Bool {
         method != .head && !header.contains(.acceptEncoding) && !header.contains(.range)
     }
 
-    /// Returns whether the coded body of a response may end anywhere: a streamed `text/event-stream` may, because
-    /// servers flush it and do not end it.
+    /// Returns whether the coded body of a response may end anywhere.
+    ///
+    /// A streamed `text/event-stream` may, because servers flush its coding without ending it.
     package func permitsCutCoding(of head: ResponseHead) -> Bool {
         guard case .streamed = delivery, let type = head.contentType else { return false }
         return type == .eventStream

@@ -1,5 +1,5 @@
 extension PreparedRequest: Equatable {
-    /// Returns whether both requests are sent, and have their responses handled, in the same way.
+    /// Returns whether both requests are sent in the same way and their responses are handled in the same way.
     ///
     /// Functions and instants are not compared, nor are attributes, except for the continue timeout and the trailers.
     /// Streamed bodies are never equal.

@@ -1,8 +1,8 @@
 extension PreparedRequest {
-    /// Returns this request with the fields of credentials, which replace fields of the same names, marked as a request
-    /// whose 401 is handled.
+    /// Returns this request with the fields of credentials, marked as a request whose 401 response is handled.
     ///
-    /// Fields of the executor are left out. The names become secret names of the request (decision 0020).
+    /// The fields replace fields with the same names. Fields that belong to the executor are left out. The names become
+    /// secret names of the request (decision 0020).
     package func authenticated(with fields: Header) -> PreparedRequest {
         var request = self
         request.change { parts in
@@ -19,8 +19,9 @@ extension PreparedRequest {
         return request
     }
 
-    /// Returns this request with every field that `request` lacks, or has with another value, marked as secret, so that
-    /// no description contains a signature.
+    /// Returns this request with every field marked as secret that `request` lacks or has with another value.
+    ///
+    /// So no description contains a signature.
     package func withSecretFields(addedTo request: PreparedRequest) -> PreparedRequest {
         let added = header.filter { !request.header.contains($0) && !Redaction.standard.isSecret($0.name) }
         guard !added.isEmpty else { return self }

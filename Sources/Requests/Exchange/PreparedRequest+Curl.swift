@@ -57,7 +57,7 @@ extension PreparedRequest {
 enum ShellWord {
     /// Returns `text` as one word.
     ///
-    /// Text with control characters is written as a call of `printf`, and loses the line ends at its end.
+    /// Text with control characters is written as a call of `printf`; it loses its trailing line ends.
     static func quoted(_ text: String) -> String {
         if !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
         guard hasControl(text) else {

@@ -1,5 +1,5 @@
 extension PreparedRequest {
-    /// The type of the endpoint from which a ``Client`` made the request, such as an enum of an app's endpoints.
+    /// The type of the endpoint from which a ``Client`` made the request, such as an app's enum of endpoints.
     ///
     /// It is nil for a request that was not made from an endpoint, or that is its own endpoint. Redirects keep it.
     /// Tests use it to recognize the requests of an endpoint.

@@ -12,7 +12,7 @@ extension PreparedRequest {
         /// The fields, including those that middleware has added, without the fields that the executor sets.
         public let header: Header
 
-        /// The names of fields that only this request keeps secret.
+        /// The names of fields that are secret in this request only.
         private let secretNames: Set<Field.Name>
 
         init(_ request: PreparedRequest) {

@@ -1,13 +1,14 @@
-/// The attribute that replaces the idempotence of the method.
+/// The attribute that overrides the idempotence of the method.
 enum Idempotence: RequestAttributes.Key {
     typealias Value = Bool
 }
 
 extension PreparedRequest {
-    /// Whether several identical requests have the same intended effect as one, so that the request can be sent again
-    /// even if the server may have received it (RFC 9110 §9.2.2).
+    /// Whether repeating the request has the same intended effect as sending it once (RFC 9110 §9.2.2).
     ///
-    /// The default is ``HTTPMethod/isIdempotent`` of the method. Retry middleware and the executors respect it.
+    /// If so, it can be sent again even if the server may have received it.
+    ///
+    /// The default is the method's ``HTTPMethod/isIdempotent``. Retry middleware and the executors respect it.
     public var isIdempotent: Bool {
         get {
             // Few requests have attributes, and most are GET.

@@ -11,7 +11,7 @@ extension PreparedRequest {
         var cachePolicy: PreparedRequest.CachePolicy
         var settings: RequestSettings
         var template: PathTemplate
-        /// Whether the template was described or set; false for the path of a URL.
+        /// Whether the template was described or set, as opposed to taken from the path of a URL.
         var isTemplateKnown: Bool
         /// The redirects that led to the request; nil for the first request of a call.
         var redirection: Redirection?
@@ -21,9 +21,11 @@ extension PreparedRequest {
         // Not `any Endpoint`: the layer of endpoints is above this one (decision 0028).
         var typedEndpoint: (any Sendable)?
         let api: (any Sendable)?
-        /// Whether middleware before the executor handles a 401 itself.
+        /// Whether middleware around the executor handles a 401 response itself.
         var handlesUnauthorized = false
-        /// Creates parts with the values that most requests set; setting them later would release the default values.
+        /// Creates parts with the values that most requests set.
+        ///
+        /// Setting them later would first create the default values.
         init(
             method: HTTPMethod, target: TargetURI, header: Header, delivery: ResponseBody.Delivery,
             acceptedTypes: [MediaType] = [], cachePolicy: PreparedRequest.CachePolicy = .useProtocolCachePolicy,

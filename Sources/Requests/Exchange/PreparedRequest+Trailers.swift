@@ -32,7 +32,7 @@ extension PreparedRequest {
             source = .function(make)
         }
 
-        /// Returns the validated fields of one transmission.
+        /// Returns the validated fields for one transmission.
         ///
         /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyEncodingFailed``.
         package func header() throws(RequestError) -> Header {
@@ -50,7 +50,8 @@ extension PreparedRequest {
             }
         }
 
-        /// The first problem that is known before the values are made, and the name of its field; nil if there is none.
+        /// The first problem that is known before the values are produced, with the name of its field; nil if there is
+        /// none.
         var problem: (RequestError.InvalidRequest, Field.Name)? {
             switch source {
             case .header(let header): Self.problem(in: header)

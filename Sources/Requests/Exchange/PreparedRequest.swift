@@ -1,4 +1,4 @@
-/// A request as it will be sent: all its values are decided, and nothing has been performed.
+/// A request as it will be sent: all its values are determined, and nothing has been sent.
 ///
 /// `Client.preparedRequest(for:)` returns one for tests that inspect requests. Middleware changes it, and executors
 /// perform it.
@@ -6,10 +6,10 @@ public struct PreparedRequest: Sendable {
     // One reference, because a request is passed through many stages and rarely changed (decision 0015).
     private var box: Box
 
-    /// Whether a call performs the request and follows redirects, so that the body of a redirect cannot fail it
-    /// (decision 0021).
+    /// Whether a call performs the request and follows redirects, so that a redirect's body cannot fail it (decision
+    /// 0021).
     ///
-    /// The call sets it for its executor; a request that leaves the call, as in an error, does not have it.
+    /// The call sets it for its executor; it is false for a request outside the call, such as the one in an error.
     package var isPartOfCall = false
 
     private final class Box: Sendable {
@@ -24,7 +24,7 @@ public struct PreparedRequest: Sendable {
         box = Box(parts)
     }
 
-    /// Creates a request with `parts`, after `build` has set the remaining ones.
+    /// Creates a request with `parts`; `build` sets the other properties.
     init(
         _ parts: consuming Parts, _ build: (inout Parts) throws(RequestError) -> Void
     ) throws(RequestError) {
@@ -38,19 +38,19 @@ public struct PreparedRequest: Sendable {
         set { box = Box(newValue) }
     }
 
-    /// The same request outside of the call that performs it.
+    /// The same request, no longer marked as part of a call.
     package var outsideOfCall: PreparedRequest {
         var request = self
         request.isPartOfCall = false
         return request
     }
 
-    /// Whether middleware before this executor handles a response with status 401 itself (PM-92).
+    /// Whether middleware around this executor handles a response with status 401 itself (PM-92).
     ///
-    /// Middleware behind it that retries by status returns such a response unchanged.
+    /// Retry middleware inside it then returns such a response unchanged.
     package var handlesUnauthorized: Bool { box.parts.handlesUnauthorized }
 
-    /// Whether a body with a content coding may be returned as a stream although it is to be collected.
+    /// Whether a body with a content coding may be returned as a stream although the delivery is `collected`.
     ///
     /// The middleware that decodes the stream then collects the decoded bytes as they arrive. An executor that does
     /// this has the trait ``ExecutorTraits/streamsEncodedBodies``.
@@ -143,16 +143,18 @@ public struct PreparedRequest: Sendable {
         set { change { $0.deadline = newValue.map { Deadline($0) } } }
     }
 
-    /// The ``deadline`` as it is stored, which is faster to read; ``Deadline/distantFuture`` if there is none.
+    /// The stored form of ``deadline``, which is faster to read; ``Deadline/distantFuture`` if there is none.
     package var limit: Deadline {
         get { box.parts.deadline ?? .distantFuture }
         set { change { $0.deadline = newValue == .distantFuture ? nil : newValue } }
     }
 
-    /// Throws if the task was cancelled or the ``deadline`` has passed, for work that does not wait.
+    /// Throws if the task was cancelled or the ``deadline`` has passed.
+    ///
+    /// Work that never waits calls it between its steps.
     package func checkTime() throws(RequestError) { try limit.check() }
 
-    /// ``checkTime()`` before anything has been sent.
+    /// Performs ``checkTime()``, and marks its error as thrown before sending.
     package func checkTimeBeforeSending() throws(RequestError) {
         do throws(RequestError) {
             try checkTime()
@@ -186,7 +188,7 @@ public struct PreparedRequest: Sendable {
         set { change { $0.acceptedTypes = newValue } }
     }
 
-    /// The use of a cache.
+    /// How a cache is used.
     public var cachePolicy: PreparedRequest.CachePolicy {
         get { box.parts.cachePolicy }
         set { change { $0.cachePolicy = newValue } }

@@ -3,9 +3,9 @@
 /// It releases the source at the end, after an error, or with the last reference to the body.
 package final class PulledBody: ResponseBody.Source {
     private struct State: ~Copyable, Sendable {
-        /// The source; nil while a call uses it, and after the outcome.
+        /// The source; nil while a call uses it, and after the body has ended.
         var source: (any PulledSource & ~Copyable)?
-        /// The trailers and the metrics, or the error that ended the body early; nil until then.
+        /// The trailers and the metrics, or the error that ended the body early; nil until the body has ended.
         var outcome: Result<(Header, RawResponse.Metrics?), RequestError>?
         /// The request, for errors; nil at the end, because its body may be large.
         var request: PreparedRequest?
@@ -32,7 +32,7 @@ package final class PulledBody: ResponseBody.Source {
         }
     }
 
-    /// Returns the result of a call that finds no source: nil at the end, or the error.
+    /// Returns the result of a call when there is no source: nil at the end, or the error.
     private func outcome() throws(RequestError) -> Data? {
         switch state.withLock({ $0.outcome }) {
         case .success: return nil

@@ -1,5 +1,5 @@
 extension RawResponse.Metrics {
-    /// The way in which a cache handled a request (RFC 9211).
+    /// How a cache handled a request (RFC 9211).
     public struct CacheStatus: Hashable, Sendable {
         /// The reason why a cache forwarded a request (RFC 9211 §2.2).
         @nonexhaustive
@@ -14,17 +14,17 @@ extension RawResponse.Metrics {
             case varyMiss = "vary-miss"
             /// The stored response was fresh, but the request did not permit its use.
             case request
-            /// The stored response was stale, or had to be validated before each use.
+            /// The stored response was stale, or requires validation before each use.
             case stale
         }
 
         // In this order, because each response contains a status, which is then 8 bytes.
-        /// The smallest number for an unknown lifetime.
+        /// The lifetime; the smallest number stands for an unknown one.
         private var seconds = Int32.min
-        /// 0 for no status.
+        /// The status code; 0 if there is none.
         private var statusCode: Int16 = 0
 
-        /// The reason for forwarding the request; nil if the response is a stored one that was not validated.
+        /// The reason for forwarding the request; nil if a stored response was used without validation.
         public var forwardReason: ForwardReason?
 
         private var flags: Flags = []
@@ -52,7 +52,9 @@ extension RawResponse.Metrics {
             set { seconds = newValue.map { max(-.max, Int32(clamping: $0)) } ?? .min }
         }
 
-        /// Whether the response was stored; of a streamed body, whether it is stored once it has been read to its end.
+        /// Whether the response was stored.
+        ///
+        /// For a streamed body: whether it will be stored once it has been read to its end.
         public var isStored: Bool {
             get { flags.contains(.stored) }
             set { if newValue { flags.insert(.stored) } else { flags.remove(.stored) } }
@@ -74,7 +76,7 @@ extension RawResponse.Metrics {
             self.forwardedStatus = forwardedStatus
         }
 
-        /// Whether the response is a stored one that was not validated.
+        /// Whether a stored response was used without validation.
         public var isHit: Bool { forwardReason == nil }
     }
 }

@@ -1,5 +1,5 @@
 extension RawResponse.Metrics: CustomStringConvertible, CustomReflectable {
-    /// The measurements that are known, on one line, such as `1 transmission, reused connection, head after 1.2 ms`.
+    /// The known measurements on one line, such as `1 transmission, reused connection, head after 1.2 ms`.
     public var description: String {
         var parts = [transmissions == 1 ? "1 transmission" : "\(transmissions) transmissions"]
         if isReusedConnection { parts.append("reused connection") }

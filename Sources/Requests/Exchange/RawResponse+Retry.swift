@@ -4,26 +4,27 @@ extension RawResponse.Metrics {
         /// The reason for repeating a request.
         @nonexhaustive
         public enum Cause: Hashable, Sendable {
-            /// The attempt before failed.
+            /// The previous attempt failed.
             case failure(RequestError.Reason)
-            /// The attempt before had a response with this status.
+            /// The previous attempt had a response with this status.
             case status(HTTPStatus)
-            /// The attempt before had no response yet, and continued beside the new one.
+            /// The previous attempt had no response yet, and continued beside the new one.
             case slowResponse
-            /// The attempt before was rejected with this status, and an authenticator provided other credentials.
+            /// The previous attempt was rejected with this status, and an authenticator provided other credentials.
             case rejected(HTTPStatus)
         }
 
         /// The reason for repeating the request.
         public var cause: Cause
 
-        /// The time between the end of the attempt before, or its start if it continued, and the repetition; at least
-        /// 0.
+        /// The time from the end of the previous attempt to the repetition; at least 0.
+        ///
+        /// It is measured from the start of the previous attempt if that attempt continued.
         public var delay: Duration
 
-        /// The authenticator that handled a rejection, and whether the request had its credentials.
+        /// The authenticator that handled a rejection, and whether the request had credentials from it.
         ///
-        /// It is nil for other causes, and not compared.
+        /// It is nil for other causes, and is not compared.
         package var handler: (authenticator: ObjectIdentifier, hadCredentials: Bool)?
 
         /// Creates a repetition.
@@ -100,7 +101,7 @@ extension RawResponse.Metrics.Retry.Refusal: CustomStringConvertible {
         }
     }
 
-    /// Returns a note about a request that failed after `retries`; nil if its failure explains why it was not repeated.
+    /// Returns a note that explains why a request was not repeated after `retries`; nil if its failure explains that.
     package func note(after retries: [RawResponse.Metrics.Retry]) -> String? {
         switch self {
         case .callEnded, .failureNotIncluded: return nil

@@ -15,8 +15,8 @@ public struct RawResponse: Sendable {
     /// The request as the last executor received it, with the fields of all middleware; nil if nothing was sent, as for
     /// a cached response.
     ///
-    /// An executor sets it. Around an executor that does not, and for middleware that returns a response of its own,
-    /// the chain of middleware and the call set it.
+    /// An executor sets it. Otherwise the chain of middleware or the call does: around an executor that does not set
+    /// it, and for middleware that returns a response of its own.
     public var request: PreparedRequest? {
         get { sentRequest }
         set { sentRequest = newValue?.outsideOfCall }
@@ -62,7 +62,7 @@ public struct RawResponse: Sendable {
 
     /// The measurements of one exchange.
     public struct Metrics: Hashable, Sendable {
-        /// The number of transmissions of the request: 1, or 2 when a stale connection was replaced.
+        /// The number of times the request was transmitted: 1, or 2 if a stale connection was replaced.
         public var transmissions: Int
 
         /// Whether the connection had served an earlier request.
@@ -137,10 +137,10 @@ public struct RawResponse: Sendable {
             set { stamps.end = Stamp(newValue) }
         }
 
-        /// The times of the stages of the exchange.
+        /// The times at which the exchange reached its stages.
         package var stamps = Stamps()
 
-        /// The way in which a cache handled the request; nil without a cache.
+        /// How a cache handled the request; nil without a cache.
         public var cacheStatus: CacheStatus?
 
         /// The result of the connection's TLS handshake, without certificates.
@@ -148,10 +148,10 @@ public struct RawResponse: Sendable {
         /// It is nil without TLS, and if the executor does not measure it, as over URLSession.
         public var tls: TLSConfiguration.Negotiation?
 
-        /// The measurements that few responses have.
+        /// Measurements that few responses have.
         ///
-        /// They are one reference, which is nil for most responses, so that passing on a response takes less time
-        /// (decision 0052).
+        /// They share one reference, which is nil for most responses, so that passing on a response is fast (decision
+        /// 0052).
         private var extras: Extras?
 
         private indirect enum Extras: Hashable, Sendable {
@@ -197,14 +197,15 @@ public struct RawResponse: Sendable {
             set { extraValues.retries = newValue }
         }
 
-        /// The reason why a response with an error status was not requested again; nil for other responses, and without
-        /// a retry policy.
+        /// The reason why the request was not repeated after a response with an error status.
+        ///
+        /// It is nil for other responses, and without a retry policy.
         public var retryRefusal: Retry.Refusal? {
             get { extras == nil ? nil : extraValues.retryRefusal }
             set { extraValues.retryRefusal = newValue }
         }
 
-        /// Adds what middleware has recorded in `other`, which are measurements of the same exchange.
+        /// Adds the measurements that middleware has recorded in `other`, the metrics of the same exchange.
         package mutating func addRecords(of other: Metrics) {
             cacheStatus = cacheStatus ?? other.cacheStatus
             encodedBodyLength = encodedBodyLength ?? other.encodedBodyLength
@@ -226,7 +227,7 @@ public struct RawResponse: Sendable {
 }
 
 extension RawResponse {
-    /// Reads a short streamed body to its end, so that its connection can carry the repetition of the request.
+    /// Reads a short streamed body to its end, so that the repeated request can use its connection.
     package func skipShortBody() async {
         guard case .stream(let stream) = body, let length = stream.length, length <= 16 << 10 else { return }
         _ = try? await stream.collect(limit: 16 << 10)
@@ -234,7 +235,7 @@ extension RawResponse {
 }
 
 extension RawResponse.Metrics {
-    /// The times of the stages of an exchange, half as large as optional durations.
+    /// The times at which an exchange reached its stages; they take half the space of optional durations.
     package struct Stamps: Hashable, Sendable {
         package var lookup = Stamp()
         package var connected = Stamp()
@@ -258,7 +259,7 @@ extension RawResponse.Metrics {
             self.nanoseconds = nanoseconds
         }
 
-        /// Creates the stamp of `time`, at most 292 years.
+        /// Creates a stamp from `time`, which is limited to 292 years.
         init(_ time: Duration?) {
             guard let time else { return }
             let (seconds, attoseconds) = time.components

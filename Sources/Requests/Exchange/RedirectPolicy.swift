@@ -1,4 +1,4 @@
-/// The rules for redirects and for what the next request keeps (RFC 9110 §15.4).
+/// The rules for following redirects, and for what the next request keeps (RFC 9110 §15.4).
 public struct RedirectPolicy: Hashable, Sendable {
     /// The maximum number of redirects that are followed before the call fails; the default is 20.
     ///

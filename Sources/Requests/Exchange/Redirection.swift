@@ -1,12 +1,12 @@
 /// The redirects that led to a request; the first request of a call has none.
 final class Redirection: Sendable {
-    /// The target of the request that was redirected last.
+    /// The target of the request that was redirected most recently.
     let source: TargetURI?
     /// Whether one of the redirects led to another origin.
     let hasLeftOrigin: Bool
     /// The number of redirects that the call has followed.
     let count: Int
-    /// The names of secrets that can be added although the call has left its origin.
+    /// The names of secrets that can be added even though the call has left its origin.
     let permitted: Set<Field.Name>
 
     init(from source: TargetURI?, hasLeftOrigin: Bool, count: Int, permitting permitted: Set<Field.Name> = []) {
@@ -16,7 +16,7 @@ final class Redirection: Sendable {
         self.permitted = permitted
     }
 
-    /// Returns these redirects with `names` permitted as well.
+    /// Returns these redirects with `names` permitted in addition.
     func permitting(_ names: some Sequence<Field.Name>) -> Redirection {
         Redirection(from: source, hasLeftOrigin: hasLeftOrigin, count: count, permitting: permitted.union(names))
     }
@@ -36,25 +36,25 @@ extension PreparedRequest {
         }
     }
 
-    /// Whether the call has been redirected, now or earlier, to another origin (scheme, host, port or IPv6 zone) than
-    /// its first request.
+    /// Whether the call has ever been redirected away from the origin (scheme, host, port or IPv6 zone) of its first
+    /// request.
     ///
     /// It stays true if a later redirect leads back, because the other server has chosen that target. While it is true,
     /// no secret can be added: ``header``, ``target`` and ``trailers`` leave out new fields and query items whose names
     /// are secret according to ``Redaction/standard`` or ``RedirectPolicy/sensitiveFields``. So middleware that adds a
     /// token to every request does not send it to another server. ``permitSecrets(_:)`` makes exceptions.
     ///
-    /// It is false for a request that middleware creates instead of changing a copy of the one it received. When the
-    /// middleware passes such a request on to the same origin, the request loses its secrets and the value becomes
-    /// true. A request to another origin, such as a token server that the middleware chooses, keeps them.
+    /// It is false for a request that middleware creates itself. When the middleware passes such a request on to the
+    /// same origin, the request loses its secrets and the value becomes true. A request to another origin, such as a
+    /// token server that the middleware chooses, keeps them.
     public var hasLeftOrigin: Bool { redirection?.hasLeftOrigin ?? false }
 
     /// Allows fields, trailers and query items with these `names` to be added after a redirect to another origin.
     ///
     /// Use this in middleware that checks ``target`` and has credentials for that server. The permission holds for this
     /// request only; after the next redirect, the names must be permitted again. It has no effect before the call has
-    /// left its origin. A request that middleware creates for the origin of the one it received keeps the secrets that
-    /// it permits.
+    /// left its origin. If middleware creates a request for the origin of the request it received, the permitted
+    /// secrets are kept.
     ///
     /// ```swift
     /// if request.hasLeftOrigin, request.target.host == "storage.example" {

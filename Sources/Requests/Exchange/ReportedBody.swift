@@ -1,8 +1,8 @@
-/// The way in which a streamed body ended.
+/// How a streamed body ended.
 package enum BodyEnd: Sendable {
     /// The body was read to its end.
     case complete
-    /// Reading it failed, or was cancelled.
+    /// Reading the body failed, or was cancelled.
     case failed(RequestError)
     /// The body was released before its end.
     case released
@@ -13,7 +13,8 @@ package protocol BodyObserver: Sendable {
     /// Receives the next bytes, before the caller does.
     mutating func receive(_ chunk: Data)
 
-    /// Completes what a whole body is needed for; the caller waits for it before it receives the end.
+    /// Performs work that needs the whole body, such as storing it. The caller receives the end of the body only
+    /// afterwards.
     func complete() async
 
     /// Receives the end, once; if the body is complete, after ``complete()``.
@@ -27,7 +28,9 @@ extension BodyObserver {
 }
 
 extension RawResponse {
-    /// Returns this response to `request`, with `observer` for its streamed body; without one, it does not change.
+    /// Returns this response to `request` with `observer` for its streamed body.
+    ///
+    /// A response without a streamed body is returned unchanged.
     package func observed(by observer: some BodyObserver, to request: PreparedRequest) -> RawResponse {
         guard case .stream(let stream) = body else { return self }
         var response = self
@@ -37,8 +40,9 @@ extension RawResponse {
         return response
     }
 
-    /// Returns this response to `request`, with a body that calls `report` once, when it ends; without a streamed body,
-    /// `report` is called at once.
+    /// Returns this response to `request`, and calls `report` once when its body ends.
+    ///
+    /// Without a streamed body, `report` is called at once.
     package func reportingEnd(
         to request: PreparedRequest, _ report: @escaping @Sendable (BodyEnd) -> Void
     ) -> RawResponse {

@@ -14,7 +14,7 @@ extension RequestBody {
     ///
     /// A stream's chunks are unchanged; bytes and files are split into chunks of at most 256 KiB.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyNotReplayable`` if a body that can be sent once
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyNotReplayable`` if the body can be sent only once and
     ///   already has a source, with ``RequestError/Reason/fileAccessFailed`` for a file that cannot be read, or with
     ///   the error of the function that makes a stream.
     public func makeSource() throws(RequestError) -> sending any RequestBody.Source {

@@ -1,5 +1,6 @@
 extension RequestBody {
-    /// Returns this body throttled: packets of at most `packetSize` bytes with pauses of `delay` between them.
+    /// Returns this body throttled: it is sent in packets of at most `packetSize` bytes with pauses of `delay` between
+    /// them.
     ///
     /// - Parameters:
     ///   - packetSize: The maximum size of a packet in bytes; a value below 1 counts as 1.

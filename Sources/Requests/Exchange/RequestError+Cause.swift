@@ -15,7 +15,9 @@ extension RequestError {
         return "could not decode \(Self.shortened(decodedType))"
     }
 
-    /// The detail, or else the cause; both for a body that could not be decoded, because its detail is only the place.
+    /// The detail, or else the cause.
+    ///
+    /// Both for a body that could not be decoded, because then the detail is only the place.
     private func causes(redactedBy redaction: ExchangeRedaction) -> [String] {
         let cause = reason == .decodingFailed || detail == nil ? causeText(redactedBy: redaction) : nil
         // An error that repeats the detail adds nothing.
@@ -26,7 +28,7 @@ extension RequestError {
         ].compactMap { $0 }
     }
 
-    /// The description of the underlying error in a few words; nil if it says no more than the reason.
+    /// A short description of the underlying error; nil if it says no more than the reason.
     private func causeText(redactedBy redaction: ExchangeRedaction) -> String? {
         switch underlying {
         case nil: return nil
@@ -52,7 +54,7 @@ extension RequestError {
         return "\(name) offers \(shown.joined(separator: ", "))"
     }
 
-    /// The content coding of a body that could not be decoded, which no middleware has removed; nil if there is none.
+    /// The content coding that no middleware has removed from a body that could not be decoded; nil if there is none.
     private var remainingCoding: String? {
         guard reason == .decodingFailed, let value = response?.header[.contentEncoding] else { return nil }
         let isCoded = value.utf8.split(separator: UInt8(ascii: ",")).contains { coding in

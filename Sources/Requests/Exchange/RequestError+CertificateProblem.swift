@@ -6,17 +6,17 @@ extension RequestError {
         case expired
         /// A certificate of the chain is not valid yet.
         case notYetValid
-        /// No trusted certificate has issued it, or an intermediate is missing.
+        /// No trusted certificate has issued the certificate, or an intermediate certificate is missing.
         case unknownIssuer
-        /// It is signed with its own key, and not trusted.
+        /// The certificate is signed with its own key, and is not trusted.
         case selfSigned
-        /// Its names do not include the host (RFC 9525).
+        /// The names in the certificate do not include the host (RFC 9525).
         case nameMismatch
         /// A key is too short, or a signature uses a broken hash function.
         case weak
         /// The chain is valid, but contains none of the fingerprints pinned for the host.
         case notPinned
-        /// ``TLSConfiguration/serverCheck`` refused it.
+        /// ``TLSConfiguration/serverCheck`` refused the certificate.
         case refusedByCheck
         /// Another reason; see ``RequestError/detail``.
         case other

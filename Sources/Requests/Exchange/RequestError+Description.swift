@@ -14,7 +14,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// Without RequestsFoundation, an `any Error` that stores this error has the platform's generic text instead.
     public var localizedDescription: String { description }
 
-    /// The redaction of everything in this error, also of what the server repeats.
+    /// The redaction for everything in this error, including what the server repeats.
     package var redaction: ExchangeRedaction {
         ExchangeRedaction(request, secretsOfExecutor: secretsOfExecutor, response: response, body: body)
     }
@@ -57,8 +57,9 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// The mirror that `dump` prints: the lines of ``debugDescription``.
     public var customMirror: Mirror { Mirror(self, children: ["error": debugDescription]) }
 
-    /// Returns the line of the body that a decoding error refers to, and a caret below the place; no lines if it
-    /// contains a secret.
+    /// Returns the line of the body that a decoding error refers to, with a caret below the place.
+    ///
+    /// If the line contains a secret, no lines are returned.
     private func offendingLine(redactedBy redaction: ExchangeRedaction) -> [String] {
         guard let body, !redaction.hidesBodies, let offset = offendingOffset(in: body) else { return [] }
         let (before, after) = (body.prefix(offset), body.dropFirst(offset))
@@ -82,14 +83,14 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         return JSONLocator.offset(of: path, in: body)
     }
 
-    /// Returns the text of `bytes` on one line, without scalars that are cut at either end.
+    /// Returns the text of `bytes` on one line, without Unicode scalars that were cut at either end.
     private static func singleLine(_ bytes: Data) -> String {
         let isContinuation = { (byte: UInt8) in byte & 0xC0 == 0x80 }
         let start = bytes.drop(while: isContinuation)
         return singleLine(String(decoding: start.prefix(wholeScalars(in: start)), as: UTF8.self))
     }
 
-    /// Returns the number of bytes without a scalar that is cut at the end.
+    /// Returns the number of bytes up to a Unicode scalar that was cut at the end.
     private static func wholeScalars(in bytes: some BidirectionalCollection<UInt8>) -> Int {
         guard let lead = bytes.suffix(4).lastIndex(where: { $0 & 0xC0 != 0x80 }) else { return bytes.count }
         // The first byte of a UTF-8 sequence determines its length (RFC 3629 §3).

@@ -20,17 +20,18 @@ extension RequestError {
         case emptySegment
         /// An interpolated value creates a path segment `.` or `..`, or raw text leaves the directory of the literal.
         case dotSegment
-        /// A URI reference was changed as text, which loses its meaning; use ``RequestPath/appending(_:)``.
+        /// A URI reference was changed as text, which changes its meaning; use ``RequestPath/appending(_:)``.
         ///
-        /// An API that changes paths in the overload of `request(to:using:)` with a `String` must do so in the one with
-        /// a ``RequestPath``.
+        /// An API that changes paths in the `String` overload of `request(to:using:)` must also do so in the
+        /// ``RequestPath`` overload.
         case changedReference
         /// The method is not a token (RFC 9110 §5.6.2).
         case invalidMethod
         /// The method is CONNECT, which requests a tunnel and not a representation (RFC 9110 §9.3.6).
         case unsupportedMethod
-        /// The method is OPTIONS and the path ends in `/*`: the target `*`, which means the whole server (RFC 9112
-        /// §3.2.4), is not supported.
+        /// The method is OPTIONS and the path ends in `/*`.
+        ///
+        /// The target `*`, which means the whole server (RFC 9112 §3.2.4), is not supported.
         case asteriskNotSupported
         /// A field name is not a token (RFC 9110 §5.6.2).
         case invalidFieldName
@@ -41,14 +42,15 @@ extension RequestError {
         /// The name of a cookie is not a token, or its value contains characters that a cookie cannot have (RFC 6265
         /// §4.2).
         case invalidCookie
-        /// The user name of Basic credentials contains a colon, which would end it (RFC 7617 §2).
+        /// The user name of Basic credentials contains a colon, which separates the name from the password (RFC 7617
+        /// §2).
         case colonInUsername
         /// The method does not allow a body (RFC 9110 §9.3).
         ///
         /// TRACE never does; GET and HEAD do only with ``Request/allowingBody()``. URLSession cannot send a body with
         /// GET or HEAD.
         case bodyNotAllowed
-        /// The request has a Content-Type of its own beside a multipart form, which does not name the form's boundary.
+        /// The request has its own Content-Type beside a multipart form, and it does not name the form's boundary.
         case boundaryNotInContentType
         /// The parameters cannot be encoded; the underlying error is the cause.
         case parametersNotEncoded
@@ -58,13 +60,13 @@ extension RequestError {
         case trailersWithoutBody
         /// The host is an IPv6 address, which the executor does not support: URLSession on Linux.
         case ipv6AddressNotSupported
-        /// The executor has the configuration of a background session, which cannot perform a call.
+        /// The executor is configured with a background session, which cannot perform calls.
         case backgroundSessionNotSupported
         /// The executor, or the HTTP version of the server, does not support trailers.
         case trailersNotSupported
         /// The host, the port or the credentials of the proxy are invalid.
         case invalidProxy
-        /// The settings of TLS are invalid, or a file of them could not be read.
+        /// The TLS settings are invalid, or one of their files could not be read.
         case invalidTLSConfiguration
         /// The path of a unix socket is empty, too long or contains NUL.
         case invalidSocketPath
@@ -117,7 +119,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
 }
 
 extension BearerToken {
-    /// Returns the error of a request with `token`; nil for a valid one.
+    /// Returns the error for a request with `token`; nil if the token is valid.
     package static func error(of token: String) -> RequestError? {
         problem(of: token).map { RequestError(.invalidRequest(.invalidBearerToken), detail: $0).beforeSending() }
     }

@@ -46,12 +46,12 @@ extension RequestError {
         }
     }
 
-    /// The maximum length of a body whose message a description includes, in bytes.
+    /// The maximum length in bytes of a body whose message is included in a description.
     ///
     /// A body of any length would be read again for each line of a log.
     private static let describedBody = 64 << 10
 
-    /// The message of the server in a response whose status was rejected, without secrets; nil if there is none.
+    /// The server's message in a response whose status was rejected, without secrets; nil if there is none.
     func serverMessage(redactedBy redaction: ExchangeRedaction) -> String? {
         guard reason == .unacceptableStatus, !redaction.hidesBodies, let body, body.count <= Self.describedBody,
             let message = message(in: Data(redaction.body(Array(body), response?.header ?? .empty)))

@@ -1,9 +1,9 @@
-/// The key of the function that decodes the error bodies of a request.
+/// The key for the function that decodes the error bodies of a request.
 enum ErrorPayloadDecoding: RequestAttributes.Key {
     typealias Value = @Sendable (ResponseHead, Data) throws -> any Sendable
 }
 
-/// The key of the flag that error bodies are JSON, whatever their content type.
+/// The key for the flag that error bodies are JSON, whatever their content type.
 enum AssumesJSONErrors: RequestAttributes.Key {
     typealias Value = Bool
 }
@@ -75,13 +75,13 @@ extension RequestError {
 public struct ProblemDetails: Error, Hashable, Sendable {
     /// The URI reference that identifies the type of problem; `about:blank` if there is none (RFC 9457 §3.1.1).
     public var type: String
-    /// A short summary of the type of problem.
+    /// A short summary of the problem's type.
     public var title: String?
     /// The status code that the server generated for the problem.
     public var status: Int?
-    /// An explanation of this occurrence of the problem.
+    /// An explanation of this particular problem.
     public var detail: String?
-    /// The URI reference of this occurrence of the problem.
+    /// A URI reference that identifies this particular problem.
     public var instance: String?
     /// All other members.
     public var extensions: [String: JSONValue]

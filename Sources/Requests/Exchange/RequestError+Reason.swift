@@ -1,12 +1,12 @@
 extension RequestError {
-    /// The reason for the failure of a call.
+    /// The reason why a call failed.
     @nonexhaustive
     public enum Reason: Hashable, Sendable {
         /// The request cannot be sent as described; nothing was sent.
         case invalidRequest(RequestError.InvalidRequest)
         /// The request body could not be produced, or did not have its declared length.
         case bodyEncodingFailed
-        /// A file could not be read or written: the file of a request body, or the file of a download.
+        /// A file could not be read or written: the file of a request body or of a download.
         ///
         /// A missing, unreadable or too short body file is found before anything is sent.
         case fileAccessFailed
@@ -25,26 +25,31 @@ extension RequestError {
         case connectionFailed
         /// The proxy refused to connect to the host of the URL; nothing was sent.
         ///
-        /// The ``RequestError/response`` of an HTTP proxy has its status: 407 if it requires other credentials.
+        /// If it is an HTTP proxy, ``RequestError/response`` has its status: 407 if it requires other credentials.
         case proxyRefused
         /// TLS cannot be used here: no usable TLS library is installed; nothing was sent.
         case tlsUnavailable
         /// The certificate of the server was refused; nothing was sent.
         case certificateRefused(CertificateProblem)
-        /// TLS failed for another reason: the peers have no version in common, the server does not use TLS, or it
-        /// refused the connection, as without a client certificate.
+        /// TLS failed for another reason.
+        ///
+        /// The peers have no version in common, the server does not use TLS, or it refused the connection, for example
+        /// because it requires a client certificate.
         case tlsFailed
         /// The connection was lost before the response was complete.
         case connectionLost
         /// The peer violated the HTTP protocol.
         case protocolViolation
-        /// A limit was exceeded: in bytes, for a response or for a request body that must be stored before it is sent;
-        /// or the number of fields or interim responses.
+        /// A limit was exceeded.
+        ///
+        /// It limits the bytes of a response, the bytes of a request body that must be stored before it is sent, or the
+        /// number of fields or interim responses.
         case tooLarge(limit: Int)
         /// The validator rejected the status.
         case unacceptableStatus
-        /// The validator rejected a 304 response to the request's own If-None-Match or If-Modified-Since: the
-        /// representation has not been modified (RFC 9110 §15.4.5).
+        /// The validator rejected a 304 response to the request's own If-None-Match or If-Modified-Since.
+        ///
+        /// The representation has not been modified (RFC 9110 §15.4.5).
         case notModified
         /// A redirect was not followed: by policy, because the limit was reached, or because its target is not allowed.
         case unexpectedRedirect

@@ -1,4 +1,5 @@
-/// The error of a call: a reason that is the same for every executor, the request, the response and the cause.
+/// The error of a call, with its reason, which is the same for every executor, and with the request, the response and
+/// the cause.
 ///
 /// Its descriptions contain the method, the URL, the status and the problem, and never a secret. A value has 24 bytes,
 /// because everything except the reason is in one shared reference.
@@ -43,8 +44,9 @@ public struct RequestError: Error {
     /// The received part of the body, if it was collected; for a truncated body, its beginning.
     public var body: Data? { evidence.values.body }
 
-    /// The TLS connection that failed, with the certificates of the server; nil if the handshake had not begun, and for
-    /// other failures.
+    /// The failed TLS connection, with the server's certificates.
+    ///
+    /// It is nil if the handshake had not begun, and for other failures.
     public var tls: TLSConfiguration.Negotiation? { evidence.values.tls }
 
     /// The number of requests that the call sent, including redirects and repetitions by middleware; at least 1.
@@ -56,8 +58,9 @@ public struct RequestError: Error {
     /// The reason why the failed request was not sent again; nil without a retry policy.
     public var retryRefusal: RawResponse.Metrics.Retry.Refusal? { evidence.values.retryRefusal }
 
-    /// Whether a repetition of the request would fail in the same way, although the reason does not show it: the
-    /// certificates or the configuration of TLS.
+    /// Whether repeating the request would fail in the same way although the reason does not say so.
+    ///
+    /// That is the case for problems with certificates or the TLS configuration.
     package var isPermanent: Bool { evidence.values.isPermanent }
 
     /// The status of the response; nil if it was not received.
@@ -99,7 +102,7 @@ extension RequestError {
         var secretsOfExecutor: [Field] = []
     }
 
-    /// The values, which copies of the error share until a value is added.
+    /// The values in one reference, which copies of the error share until a value is added.
     private final class Evidence: Sendable {
         let values: Values
 
@@ -137,12 +140,12 @@ extension RequestError {
         }
     }
 
-    /// Returns this error of a TLS connection, with what its handshake had agreed on.
+    /// Returns this error with the parameters that the handshake of its TLS connection had negotiated.
     package func adding(tls: TLSConfiguration.Negotiation?) -> RequestError {
         tls == nil ? self : changing { $0.tls = tls }
     }
 
-    /// Returns this error with `place` before its detail, such as the proxy that it concerns.
+    /// Returns this error with `place`, such as the name of a proxy, before its detail.
     package func adding(place: String) -> RequestError {
         changing { $0.detail = $0.detail.map { "\(place): \($0)" } ?? place }
     }
@@ -152,16 +155,15 @@ extension RequestError {
         changing { $0.detail = $0.detail.map { "\($0); \(advice)" } ?? advice }
     }
 
-    /// The secret fields that the executor has added to the request itself, and that the response can repeat.
+    /// The secret fields that the executor itself has added to the request; the response may repeat them.
     package var secretsOfExecutor: [Field] { evidence.values.secretsOfExecutor }
 
-    /// Returns this error with the secret fields that the executor has added to the request itself.
+    /// Returns this error with the secret fields that the executor itself has added to the request.
     package func adding(secretsOfExecutor secrets: [Field]) -> RequestError {
         secrets.isEmpty ? self : changing { $0.secretsOfExecutor = secrets }
     }
 
-    /// Returns this error of a call, with `response` and the request that it responds to, which is `request` if it is
-    /// unknown.
+    /// Returns this error with the evidence of a call: `response` and its request, or `request` if that is unknown.
     func adding(_ response: RawResponse, to request: PreparedRequest, attempts: Int) -> RequestError {
         adding(
             request: response.request ?? request, response: response.head, body: response.collectedBody,
@@ -169,14 +171,14 @@ extension RequestError {
         ).adding(secretsOfExecutor: response.secretsOfExecutor).adding(retryRefusal: response.metrics.retryRefusal)
     }
 
-    /// Returns this error of a request that was repeated; `retries` precede those that the error has.
+    /// Returns this error with `retries`, which come before the retries it has already.
     package func adding(retries: [RawResponse.Metrics.Retry]) -> RequestError {
         if retries.isEmpty { return self }
         return changing { $0.retries = retries + $0.retries }
     }
 
-    /// Returns this error of a request that middleware repeated; `repetitions` precede those that the error has, and
-    /// count as attempts.
+    /// Returns this error with `repetitions` by middleware, which come before the retries it has already and count as
+    /// attempts.
     package func adding(repetitions: [RawResponse.Metrics.Retry]) -> RequestError {
         if repetitions.isEmpty { return self }
         return changing { values in
@@ -185,27 +187,28 @@ extension RequestError {
         }
     }
 
-    /// Returns this error of a request that a retry policy did not repeat because of `retryRefusal`.
+    /// Returns this error with the reason why a retry policy did not repeat the request; nil changes nothing.
     package func adding(retryRefusal: RawResponse.Metrics.Retry.Refusal?) -> RequestError {
         retryRefusal == nil ? self : changing { $0.retryRefusal = retryRefusal }
     }
 
-    /// Returns this error of a call that was cancelled because its total limit had passed, with that reason.
+    /// Returns this error with the total limit as its reason, for a call that was cancelled because that limit had
+    /// passed.
     func timedOut() -> RequestError {
         var copy = RequestError(.timedOut(.total))
         copy.evidence = evidence
         return copy
     }
 
-    /// Returns this error, marked as one that a repetition of the request does not change.
+    /// Returns this error, marked as one that repeating the request would not change.
     package func permanent() -> RequestError {
         changing { $0.isPermanent = true }
     }
 
-    /// The lines that explain the error below its description; nil if there are none.
+    /// Lines that explain the error, printed below its description; nil if there are none.
     package var report: String? { evidence.values.report }
 
-    /// Returns this error with lines that explain it below its description.
+    /// Returns this error with lines that explain it, printed below its description.
     ///
     /// - Parameter report: The lines, which must not contain secrets and are printed as they are.
     /// - Returns: The error.
@@ -218,7 +221,8 @@ extension RequestError {
         changing { $0.nothingWasSent = true }
     }
 
-    /// Returns this error of a call whose request may have reached the server before.
+    /// Returns this error, no longer marked as thrown before sending: an earlier transmission may have reached the
+    /// server.
     package func afterSending() -> RequestError {
         changing { $0.nothingWasSent = false }
     }

@@ -1,7 +1,7 @@
 /// Writes the head of a request (RFC 9112 §2.1): the request line, Host, the fields, the framing fields and an empty
 /// line.
 ///
-/// The head is always well-formed: a request for which it would not be is refused with an error.
+/// The head is always well-formed: if it would not be, an error is thrown instead.
 package struct RequestHeadWriter {
     /// The recipient, which determines the form of the request target (RFC 9112 §3.2) and the fields that are sent.
     package enum Form: Sendable {
@@ -84,7 +84,7 @@ package struct RequestHeadWriter {
             Array(text.utf8).withUnsafeBufferPointer { write($0) }
         }
 
-        /// Writes a literal, whose length the compiler knows.
+        /// Writes a literal, whose length is known at compile time.
         mutating func write(_ text: StaticString) {
             write(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
         }
@@ -142,7 +142,7 @@ package struct RequestHeadWriter {
 }
 
 extension Field.Name {
-    /// Whether the field frames a message or controls a connection, so that only the executor may write it.
+    /// Whether the field frames the message or controls the connection, so that only the executor may write it.
     package var belongsToExecutor: Bool {
         switch self {
         case .te, .host, .expect, .upgrade, .trailer, .connection, .keepAlive, .contentLength, .proxyConnection,
@@ -154,7 +154,7 @@ extension Field.Name {
 }
 
 extension [Field] {
-    /// These fields with all Cookie fields joined to the first one, because a client sends only one (RFC 6265 §5.4).
+    /// These fields with all Cookie fields joined into the first one, because a client sends only one (RFC 6265 §5.4).
     package var joiningCookies: [Field] {
         guard let first = indices.first(where: { self[$0].name == .cookie }),
             self[(first + 1)...].contains(where: { $0.name == .cookie })
@@ -167,7 +167,7 @@ extension [Field] {
 }
 
 extension Field.Name {
-    /// Returns whether an executor sends a request's field of this name with a target in `form`.
+    /// Returns whether an executor sends this field of a request whose target has the form `form`.
     ///
     /// The rule is the same for every executor: it writes the framing fields itself, and sends Proxy-Authorization only
     /// to the proxy of a request, never to an origin server (RFC 9110 §11.7.2).
@@ -175,7 +175,7 @@ extension Field.Name {
         !belongsToExecutor && !(form == .origin && isForProxies)
     }
 
-    /// Whether the field is for the proxy that the request is sent to.
+    /// Whether the field is meant for a proxy.
     package var isForProxies: Bool { self == .proxyAuthorization }
 }
 
@@ -230,7 +230,7 @@ extension PreparedRequest {
         }
     }
 
-    /// Returns the name of the first invalid field, and the problem in its value.
+    /// Returns the name of the first invalid field and the problem with its value.
     private static func detail(
         of problem: RequestError.InvalidRequest, _ name: Field.Name?, in header: Header
     ) -> String? {

@@ -1,6 +1,6 @@
 /// The settings of a request that few requests change.
 ///
-/// They are one reference, which is nil for most requests; the others share it with the requests prepared from them
+/// They share one reference, which is nil for most requests; a prepared request shares it with its description
 /// (decision 0015).
 struct RequestSettings: Sendable {
     struct Values: Sendable {

@@ -4,7 +4,9 @@ extension ResponseBody {
         /// The whole body in memory, at most `limit` bytes; a longer body is ``RequestError/Reason/tooLarge(limit:)``.
         case collected(limit: Int)
 
-        /// Chunks that are read on demand; the response keeps its connection until the end is read or it is released.
+        /// Chunks that are read on demand.
+        ///
+        /// The response keeps its connection until it has been read to the end or is released.
         case streamed
 
         /// A file at `path`, which appears whole or not at all.
@@ -16,7 +18,7 @@ extension ResponseBody {
         /// The default limit of a collected body: 64 MiB.
         public static let defaultLimit = 64 << 20
 
-        /// The maximum number of bytes to collect from an error body if another form was requested: 1 MiB.
+        /// The maximum number of bytes collected from an error body if another delivery was requested: 1 MiB.
         package static let errorBodyLimit = 1 << 20
     }
 }

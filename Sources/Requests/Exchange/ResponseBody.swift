@@ -2,7 +2,7 @@
 public enum ResponseBody: Sendable {
     /// The whole body in memory.
     case bytes(Data)
-    /// The file that the body has been written to.
+    /// The file to which the body has been written.
     case file(path: String)
     /// The body as it arrives, in chunks.
     case stream(ResponseStream)
@@ -17,7 +17,7 @@ public enum ResponseBody: Sendable {
 /// the stream ends when both have ended, and releasing it also ends the request.
 public final class ResponseStream: Sendable {
     private let source: any ResponseBody.Source
-    /// The evidence for errors, set when a call has accepted the response.
+    /// The request and the response for errors; set when a call has accepted the response.
     private let context = Lock<Context?>(nil)
 
     private struct Context {
@@ -30,7 +30,7 @@ public final class ResponseStream: Sendable {
     /// The total length in bytes; nil if the header does not specify it.
     public let length: Int?
 
-    /// The whole body, if it is in memory and no wait, trailer or report belongs to its reading; nil otherwise.
+    /// The whole body if it is in memory and reading it involves no wait, trailers or report; otherwise nil.
     package let contents: Data?
 
     /// Creates a stream of the chunks that `source` produces.
@@ -40,7 +40,7 @@ public final class ResponseStream: Sendable {
         contents = nil
     }
 
-    /// Creates a stream of `contents`, which `source` produces without a wait.
+    /// Creates a stream of `contents`; `source` produces the same bytes without a wait.
     package init(of contents: Data, _ source: any ResponseBody.Source) {
         length = contents.count
         self.source = source
@@ -62,8 +62,9 @@ public final class ResponseStream: Sendable {
     /// The trailer fields (RFC 9110 §6.5); empty until the end has been read.
     public var trailers: Header { source.trailers }
 
-    /// The measurements of the exchange, complete up to the end of the body; nil until the end has been read, and if
-    /// the executor measures nothing.
+    /// The measurements of the exchange, complete up to the end of the body.
+    ///
+    /// It is nil until the end has been read, and if the executor measures nothing.
     public var metrics: RawResponse.Metrics? { source.metrics }
 
     /// Returns the remaining bytes.
@@ -97,7 +98,7 @@ public final class ResponseStream: Sendable {
             .adding(secretsOfExecutor: context.secretsOfExecutor)
     }
 
-    /// Returns the error of a body of more than `limit` bytes.
+    /// Returns the error for a body of more than `limit` bytes.
     static func tooLarge(_ limit: Int) -> RequestError {
         RequestError(
             .tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
@@ -116,7 +117,8 @@ extension ResponseBody {
         /// The trailer fields; empty until the end has been read.
         var trailers: Header { get }
 
-        /// The measurements of the exchange, nil until the end has been read; always nil by default.
+        /// The measurements of the exchange; nil until the end has been read. The default implementation always returns
+        /// nil.
         var metrics: RawResponse.Metrics? { get }
     }
 }

@@ -6,7 +6,7 @@ public struct ResponseHead: Hashable, Sendable {
     /// The header, which describes the body as it is delivered.
     public var header: Header
 
-    /// The target of the request for this response; after redirects, of the last request.
+    /// The target of the request that this is the response to: after redirects, of the last request.
     public var target: TargetURI
 
     /// Creates a head from its parts.
@@ -28,8 +28,8 @@ public struct ResponseHead: Hashable, Sendable {
 extension ResponseHead: CustomStringConvertible, CustomReflectable {
     /// The status, the URL and the header, with secrets redacted.
     ///
-    /// Secrets of the target, and the values of cookies, are redacted wherever the header repeats them. The head does
-    /// not contain the fields of its request: an error, a log or a recording redacts those too.
+    /// Secrets in the target, and the values of cookies, are redacted wherever the header repeats them. The head does
+    /// not know the fields of its request; an error, a log or a recording redacts their values too.
     public var description: String { "\(status) from \(redaction.url(target))\(lines.map { "\n\($0)" }.joined())" }
 
     /// The mirror that `dump` prints: the parts of the description.

@@ -8,7 +8,7 @@ extension ResponseStream {
 
         private let stream: ResponseStream
 
-        /// Creates a sequence of the chunks of `stream`.
+        /// Creates a sequence of the chunks that `stream` delivers.
         public init(_ stream: ResponseStream) {
             self.stream = stream
         }
@@ -50,7 +50,7 @@ extension ResponseStream {
         private let stream: ResponseStream
         private let limit: Int
 
-        /// Creates a sequence of the lines of `stream`; a line longer than `limit` bytes is an error.
+        /// Creates a sequence of the lines in `stream`; a line longer than `limit` bytes is an error.
         public init(_ stream: ResponseStream, limit: Int = 1 << 20) {
             self.stream = stream
             self.limit = limit
@@ -119,7 +119,7 @@ extension ResponseStream {
                 return line
             }
 
-            /// Appends the bytes of the chunk before `end` to `line`.
+            /// Appends the chunk's bytes before `end` to `line`.
             private func take(upTo end: Int, into line: inout [UInt8]) throws(RequestError) {
                 // Checked before the bytes are copied: a line must never take more memory than the limit.
                 guard line.count + (end - chunk.startIndex) <= limit else {

@@ -42,8 +42,9 @@ public struct ResponseValidator: Sendable {
         }
     }
 
-    /// Returns a validator that accepts the statuses in `range` with a content type that the decoder reads; a missing
-    /// content type is rejected unless the body is empty.
+    /// Returns a validator that accepts the statuses in `range` with a content type that the decoder reads.
+    ///
+    /// A missing content type is rejected unless the body is empty.
     public static func strict(_ range: Range<Int> = 200..<300) -> ResponseValidator {
         ResponseValidator { head, accepting, isEmpty in
             try checkStatus(of: head, isIn: range)

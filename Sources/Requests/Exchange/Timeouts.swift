@@ -65,14 +65,15 @@ public struct Timeouts: Hashable, Sendable {
 }
 
 extension Timeouts {
-    /// The longer of the limits for the first byte and between bytes in seconds; infinite if either has none.
+    /// The longer of the limits for the first byte and between bytes, in seconds; infinite if either is nil.
     var interval: Double {
         guard let firstByte, let betweenBytes else { return .infinity }
         return max(firstByte, betweenBytes) / .seconds(1)
     }
 
-    /// Returns these limits with `seconds` for the first byte and between bytes; infinity, NaN and values of a
-    /// magnitude of 1e15 or more mean no limit.
+    /// Returns these limits with `seconds` for the first byte and between bytes.
+    ///
+    /// Infinity, NaN and magnitudes of 1e15 or more mean no limit.
     func with(interval seconds: Double) -> Timeouts {
         var copy = self
         let limit: Duration? = seconds.isFinite && abs(seconds) < 1e15 ? .seconds(seconds) : nil
@@ -83,7 +84,7 @@ extension Timeouts {
 }
 
 extension Timeouts {
-    /// A limit in nanoseconds; the largest number is no limit.
+    /// A limit in nanoseconds; the largest number means no limit.
     package struct Limit: Hashable, Sendable {
         package let nanoseconds: Int64
 

@@ -1,12 +1,12 @@
-/// The progress of an exchange: the bytes of both bodies that have been transferred.
+/// The progress of an exchange: how many bytes of both bodies have been transferred.
 public struct TransferProgress: Hashable, Sendable {
-    /// The number of bytes of the request body that have been passed to the connection.
+    /// The number of body bytes that have been passed to the connection.
     public var bytesSent: Int
 
     /// The length of the request body in bytes; nil if it is unknown.
     public var bytesExpectedToSend: Int?
 
-    /// The number of bytes of the response body that have been received.
+    /// The number of body bytes that have been received.
     public var bytesReceived: Int
 
     /// The length of the response body in bytes; nil if it is unknown.
@@ -45,7 +45,7 @@ package struct ProgressReporter: Sendable {
     private struct Observation: Sendable {
         let observer: @Sendable (TransferProgress) -> Void
         var progress = TransferProgress()
-        /// The number of bytes at the last report.
+        /// The number of bytes when progress was last reported.
         var reportedBytes = 0
         /// The time of the last report; nil before the first.
         var lastReport: Deadline?
@@ -69,7 +69,9 @@ package struct ProgressReporter: Sendable {
         observation?.progress.bytesExpectedToReceive = length
     }
 
-    /// The current progress, which ``report(atEnd:)`` passes to the observer; not stored without an observer.
+    /// The current progress, which ``report(atEnd:)`` passes to the observer.
+    ///
+    /// It is not kept up to date without an observer.
     package var progress: TransferProgress {
         get { observation?.progress ?? TransferProgress() }
         set { observation?.progress = newValue }

@@ -3,7 +3,8 @@
 extension AuthenticationChallenge: CustomStringConvertible, CustomReflectable {
     /// The scheme and the names of the parameters, such as `Digest (realm, nonce, qop)`.
     ///
-    /// Their values are text of a server, which can repeat a secret of the request; ``fieldValue`` contains them.
+    /// The values of the parameters are not included, because the server may repeat a secret of the request in them;
+    /// ``fieldValue`` contains them.
     public var description: String {
         let names = token68 == nil ? parameters.map(\.name) : ["token68"]
         let text = names.isEmpty ? scheme : "\(scheme) (\(names.joined(separator: ", ")))"
