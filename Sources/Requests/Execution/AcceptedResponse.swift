@@ -1,11 +1,11 @@
 /// The validated response of a call, before it is decoded.
 ///
-/// Everything up to this value is independent of the type that the caller decodes.
+/// Everything up to here is independent of the type that the caller decodes.
 struct AcceptedResponse: Sendable {
     private(set) var response: RawResponse
     let call: CallState
 
-    /// Creates the accepted response of `call`, for which ``CallState/rejection(of:)`` is nil.
+    /// Creates the accepted response of `call`; ``CallState/rejection(of:)`` must have returned nil for it.
     init(_ response: consuming RawResponse, endOf call: consuming CallState) {
         // With this, an error while the stream is read names its request and response too.
         if case .stream(let stream) = response.body {
@@ -23,7 +23,7 @@ struct AcceptedResponse: Sendable {
     /// The heads of the redirects that were followed, in order.
     var history: [ResponseHead] { call.history }
 
-    /// Returns `error`, thrown while decoding `type`, with the response and its request.
+    /// Returns `error`, which was thrown while decoding `type`, with the response and its request.
     func failure(decoding type: Any.Type, _ error: any Error) -> RequestError {
         RequestError(wrapping: error, as: .decodingFailed).decoding(type)
             .adding(response, to: call.request, attempts: call.attempts)
@@ -31,7 +31,7 @@ struct AcceptedResponse: Sendable {
 }
 
 extension CallState {
-    /// Returns the reason why `response` is rejected, with its body if that is in memory; nil if it is accepted.
+    /// Returns the error that rejects `response`, with its body if that is in memory; nil if it is accepted.
     func rejection(of response: RawResponse) -> RequestError? {
         // Most responses need no validator: not copying and calling it saves 250 instructions.
         if request.accepts(response.head.status) { return nil }
@@ -57,7 +57,9 @@ extension AcceptedResponse {
         }
     }
 
-    /// Returns the decoded value; if decoding fails and `executor` has retries, decodes the response to a repetition.
+    /// Returns the decoded value.
+    ///
+    /// If decoding fails and `executor` has retries, the exchange is repeated and the new response is decoded.
     mutating func value<R: RequestConvertible>(
         by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: any RequestExecutor
     ) async throws(RequestError) -> R.Resource {
@@ -70,7 +72,7 @@ extension AcceptedResponse {
         }
     }
 
-    /// Returns the decoded value, for callers that no longer have the request and only know how it creates decoders.
+    /// Returns the decoded value, for callers that no longer have the request, only its function that creates decoders.
     func value<Resource>(
         by decoder: ResponseDecoder<Resource>, decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder
     ) async throws(RequestError) -> Resource {

@@ -32,7 +32,7 @@ extension RequestConvertible {
         try await value(of: prepared(), from: executor)
     }
 
-    /// Performs `request`, which this request was prepared as.
+    /// Performs `request`, the prepared form of this request.
     func typedResponse(
         to request: PreparedRequest, from executor: any RequestExecutor
     ) async throws(RequestError) -> TypedResponse<Resource> {
@@ -42,7 +42,7 @@ extension RequestConvertible {
         return accepted.typed(value)
     }
 
-    /// Performs `request`, which this request was prepared as, and returns only the value.
+    /// Performs `request`, the prepared form of this request, and returns only the value.
     func value(
         of request: PreparedRequest, from executor: any RequestExecutor
     ) async throws(RequestError) -> Resource {
@@ -53,7 +53,9 @@ extension RequestConvertible {
 }
 
 extension PreparedRequest {
-    /// Performs the part of a call between preparing and decoding, and reports its state to `task` if there is one.
+    /// Performs the part of a call between preparing and decoding.
+    ///
+    /// Reports its state to `task` if there is one.
     func accepted(
         by executor: any RequestExecutor, reportingTo task: RequestTask? = nil
     ) async throws(RequestError) -> AcceptedResponse {
@@ -65,7 +67,7 @@ extension PreparedRequest {
         return try await CallState(request, now: start).accepted(by: executor, reportingTo: task)
     }
 
-    /// Performs one exchange, below any call: redirects are not followed, and no status is rejected.
+    /// Performs one exchange without a call around it: redirects are not followed, and no status is rejected.
     func response(from executor: any RequestExecutor) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             try checkTimeBeforeSending()
@@ -102,7 +104,7 @@ extension CallState {
     }
 }
 
-/// Returns the result of `operation`, whose value need not be `Sendable`.
+/// Returns the result of `operation`; its value need not be `Sendable`.
 func outcome<Value>(
     of operation: () async throws(RequestError) -> sending Value
 ) async -> sending Result<Value, RequestError> {

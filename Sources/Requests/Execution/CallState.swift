@@ -19,13 +19,14 @@ package struct CallState {
     /// The number of requests that the call has made, including the current one.
     package private(set) var attempts = 1
 
-    /// The repetitions of the current request after responses that could not be decoded, and all that preceded them.
+    /// The repetitions of the current request after responses that could not be decoded, and all repetitions before.
     package private(set) var retries: [RawResponse.Metrics.Retry] {
         get { past == nil ? [] : pastValues.retries }
         set { pastValues.retries = newValue }
     }
 
-    /// The values of earlier requests: one reference, nil for nearly every call with one request (decision 0015).
+    /// The values of earlier requests in one reference, which is nil for nearly every call with one request (decision
+    /// 0015).
     private var past: Past?
 
     private indirect enum Past: Sendable {
@@ -66,7 +67,7 @@ package struct CallState {
 
     /// Returns the next action after `response`.
     ///
-    /// - Throws: ``RequestError`` when a redirect is refused, with the response that is the redirect.
+    /// - Throws: ``RequestError`` when a redirect is refused, with the redirect as its response.
     package mutating func receive(_ response: RawResponse) throws(RequestError) -> NextAction {
         attempts += response.metrics.retryCount
         // The policy checks this first too; checking it here avoids copying the policy for most responses.
@@ -94,7 +95,9 @@ package struct CallState {
         return .execute
     }
 
-    /// Makes the call execute its current request again because of `retry`; `earlier` are its former repetitions.
+    /// Makes the call execute its current request again because of `retry`.
+    ///
+    /// `earlier` are its previous repetitions.
     mutating func repeatRequest(_ retry: RawResponse.Metrics.Retry, after earlier: [RawResponse.Metrics.Retry]) {
         attempts += 1
         setRetries(earlier + [retry])
@@ -129,7 +132,7 @@ package struct CallState {
 }
 
 extension RequestError {
-    /// Whether this is an error with which executors report that a response's body could not be received.
+    /// Whether executors use this reason for a response whose body could not be received.
     ///
     /// Middleware that refuses a response uses other reasons, and cancellation and the total limit end the call.
     fileprivate var isBodyFailure: Bool {

@@ -111,8 +111,9 @@ extension Client {
 }
 
 extension Client: CustomStringConvertible, CustomReflectable {
-    /// The types of the client, of its executor and of its middleware, and the base URL without secrets, such as
-    /// `Client<GitHub> for https://api.github.com: SocketExecutor with Retrying`.
+    /// The types of the client, its executor and its middleware, and the base URL without secrets.
+    ///
+    /// For example: `Client<GitHub> for https://api.github.com: SocketExecutor with Retrying`.
     public var description: String {
         let url = Redaction.standard.redacted(reference: api.baseURL.absoluteString)
         let chain = (executor as? Intercepted)?.description ?? "\(type(of: executor))"

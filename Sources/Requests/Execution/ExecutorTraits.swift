@@ -1,7 +1,7 @@
 /// The properties of an executor that middleware around it must know.
 ///
-/// An executor declares its traits with ``RequestExecutor/traits``. Middleware passes them on, unless it changes what
-/// they say (``Middleware/traits(before:)``).
+/// An executor declares its traits with ``RequestExecutor/traits``. Middleware passes them on, except for those that it
+/// makes untrue (``Middleware/traits(before:)``).
 public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// The bits of the traits.
     public let rawValue: Int
@@ -30,6 +30,6 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
 
     /// Middleware sends requests again after failures.
     ///
-    /// Hedging outside it is passed on to it, because each attempt must be hedged, not the whole series.
+    /// Hedging outside it is moved to the inside, because each attempt must be hedged, not the whole series.
     package static let retries = ExecutorTraits(rawValue: 1 << 35)
 }

@@ -26,7 +26,7 @@ public protocol Middleware: Sendable {
     /// - Throws: ``RequestError``, created by the middleware or thrown by `next`.
     func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse
 
-    /// Returns the traits of an executor with this middleware, for one with the traits `next`.
+    /// Returns the traits that an executor with the traits `next` has with this middleware around it.
     ///
     /// By default, all but ``ExecutorTraits/streamsEncodedBodies`` are passed on, because middleware that uses the body
     /// of a response would not expect a stream.
@@ -49,10 +49,14 @@ public final class Intercepted: RequestExecutor {
     /// The traits of the executor, as the middleware changes them.
     public let traits: ExecutorTraits
 
-    /// The base if it is a chain too, found once: a cast takes longer than most middleware (decision 0066).
+    /// The base, if it is a chain too.
+    ///
+    /// It is found only once, because a cast takes longer than most middleware (decision 0066).
     let baseOfChain: Intercepted?
 
-    /// The chain's middleware that adds credentials, found once because finding it needs casts.
+    /// The middleware in the chain that adds credentials.
+    ///
+    /// It is found only once, because finding it needs casts.
     let credentials: [any AddsCredentials]
 
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.
@@ -104,13 +108,16 @@ package struct FunctionMiddleware: Middleware {
 }
 
 extension RequestExecutor {
-    /// Returns this executor wrapped in `middleware`; the middleware that was added last receives a request first.
+    /// Returns this executor wrapped in `middleware`.
+    ///
+    /// The middleware that was added last receives a request first.
     public func intercepted(by middleware: any Middleware) -> Intercepted {
         Intercepted(self, by: middleware)
     }
 
-    /// Returns this executor wrapped in middleware that calls `function`; the middleware that was added last receives a
-    /// request first.
+    /// Returns this executor wrapped in middleware that calls `function`.
+    ///
+    /// The middleware that was added last receives a request first.
     ///
     /// - Parameter function: The function that handles a request with the next executor. Errors that are not a
     ///   ``RequestError`` are wrapped as by `RequestError.wrapping(_:_:)`.
@@ -124,7 +131,7 @@ extension RequestExecutor {
 }
 
 extension RequestExecutor {
-    /// The middleware around the last executor of this chain, the outermost first.
+    /// The middleware around the last executor of this chain, outermost first.
     package var middlewareOfChain: [any Middleware] {
         switch self {
         case let intercepted as Intercepted: [intercepted.middleware] + intercepted.base.middlewareOfChain

@@ -1,4 +1,4 @@
-/// The executor that middleware receives as `next` with one request: the remainder of its chain.
+/// The executor that middleware receives as `next` for one request: the remainder of the chain.
 final class NextExecutor: RequestExecutor {
     /// The chain whose outermost middleware calls this executor.
     let chain: Intercepted
@@ -41,9 +41,9 @@ final class SentRequest: Sendable {
         last.withLock { $0 = Last(request: response.request, secretsOfExecutor: response.secretsOfExecutor) }
     }
 
-    /// Returns `response`; if it names no request, the last one that was sent is added.
+    /// Returns `response` with its request: its own, or else the last one that was sent.
     ///
-    /// A response from a cache names none, even if the cache has sent a request to replace it.
+    /// A response from a cache has no request, even if the cache has sent a request to replace it.
     func named(_ response: consuming RawResponse) -> RawResponse {
         guard response.request == nil, response.metrics.cacheStatus?.isHit != true else { return response }
         let last = last.withLock { $0 }

@@ -22,12 +22,12 @@ extension Pages {
             fileprivate let items: @Sendable (Page) -> Collected
             fileprivate var current: Collected.Iterator?
 
-            /// Returns the next item; nil after the last item of the last page, and after an error.
+            /// Returns the next item; nil after the last item, and after an error.
             public mutating func next() async throws(RequestError) -> Collected.Element? {
                 try await next(isolation: #isolation)
             }
 
-            /// Returns the next item; nil after the last item of the last page, and after an error.
+            /// Returns the next item; nil after the last item, and after an error.
             ///
             /// Pages without items are skipped.
             public mutating func next(

@@ -22,9 +22,9 @@ public struct Pages<API: RequestProviding, Page>: AsyncSequence {
         fileprivate let client: Client<API>
         fileprivate var request: Request<API, Page>?
         fileprivate let strategy: Strategy
-        /// The error of the last delivered page, which ends the pages.
+        /// The error found with the last delivered page; it ends the pages.
         fileprivate var failure: RequestError?
-        /// The URLs that have been requested, without fragments, which are not sent.
+        /// The URLs that have been requested, without fragments, because fragments are not sent.
         fileprivate var requested: Set<String> = []
 
         /// Returns the next page; nil after the last one and after an error.
@@ -126,8 +126,9 @@ extension Pages {
             }
         }
 
-        /// Returns a strategy that counts pages in the query item `name`, up to the first page for which `isLast`
-        /// returns true.
+        /// Returns a strategy that counts pages in the query item `name`.
+        ///
+        /// The pages end with the first page for which `isLast` returns true.
         ///
         /// A request without the item counts as a request for page `first`.
         public static func pageNumber(
@@ -144,7 +145,7 @@ extension Pages {
 }
 
 extension Request {
-    /// Returns this request with a query item, in place of all items with the same name.
+    /// Returns this request with one query item in place of all items with the same name.
     fileprivate func replacing(queryItem name: String, with value: String) -> Self {
         var items = QueryItems(queryItems.filter { $0.name != name })
         items.add(name: name, value: value)
@@ -170,8 +171,9 @@ extension Client {
         Pages(client: self, first: first.request(from: api), strategy: strategy)
     }
 
-    /// Returns the pages of a list that begins with the request that `make` describes, each requested when the previous
-    /// one has been received.
+    /// Returns the pages of a list; `make` describes the request for the first page.
+    ///
+    /// Each page is requested when the previous one has been received.
     public func pages<Page>(
         of make: (API) -> Request<API, Page>, by strategy: Pages<API, Page>.Strategy
     ) -> Pages<API, Page> {

@@ -1,5 +1,5 @@
 extension RedirectPolicy {
-    /// Returns the request that follows `request` after `response`, or nil when the call ends with `response`.
+    /// Returns the request that follows `request` after `response`; nil if the call ends with `response`.
     ///
     /// Methods change as in browsers and RFC 9110 §15.4: 303 results in GET; 301 and 302 change POST to GET unless
     /// ``preservesMethod`` is set; 307 and 308 keep the method and the body. Secrets are removed when the scheme, host,
@@ -28,7 +28,7 @@ extension RedirectPolicy {
         return following
     }
 
-    /// Returns the target of the redirect `response`, or nil when it is not a redirect to follow.
+    /// Returns the target of the redirect `response`; nil if it is not a redirect to follow.
     ///
     /// - Throws: The same as ``request(following:after:)``.
     private func target(
@@ -43,13 +43,15 @@ extension RedirectPolicy {
         return target
     }
 
-    /// Returns whether `response` is a redirect of `request` that is followed.
+    /// Returns whether `response` is a redirect that is followed.
     fileprivate func follows(_ request: PreparedRequest, after response: ResponseHead) -> Bool {
         guard request.redirectCount < limit else { return false }
         return (try? target(following: request, after: response)) != nil
     }
 
-    /// Returns the Location field, or nil when it is missing or empty; two different fields are an error.
+    /// Returns the Location field; nil if it is missing or empty.
+    ///
+    /// Two different fields are an error.
     private static func location(of response: ResponseHead) throws(RequestError) -> String? {
         guard let index = response.header.firstIndex(of: .location), !response.header[index].value.isEmpty else {
             return nil
@@ -77,7 +79,7 @@ extension RedirectPolicy {
         }
     }
 
-    /// Returns the target that `location` resolves to relative to `base`.
+    /// Returns the target for `location`, resolved relative to `base`.
     ///
     /// - Throws: ``RequestError/Reason/unexpectedRedirect`` for a target that must not be followed.
     private func resolve(
@@ -118,8 +120,8 @@ extension RequestError {
 }
 
 extension PreparedRequest {
-    /// Returns the limits for reading the body of the response `head` if the call will follow it as a redirect; nil if
-    /// the body is needed.
+    /// Returns the limits for reading the body of `head` if the call will follow it as a redirect; nil if the body is
+    /// needed.
     ///
     /// A failure of such a body does not fail the call: the executor returns the response with the bytes that it has
     /// read, and closes the connection unless it has read the whole body (decision 0021).

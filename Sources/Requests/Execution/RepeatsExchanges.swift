@@ -3,10 +3,10 @@
 /// Middleware does not see decoding, which happens after the exchange. If it fails, the call consults the retry
 /// middleware of its executor, and repeats the exchange through the whole chain (decision 0029).
 package protocol RepeatsExchanges {
-    /// A function that decides about an error after an exchange with `request`, and waits until the repetition is due.
+    /// A function that decides whether to repeat `request` after an error, and waits until the repetition is due.
     ///
-    /// It throws the error with which the call ends if there is no repetition. `earlier` counts the repetitions of the
-    /// request so far.
+    /// If there is no repetition, it throws the error with which the call ends. `earlier` is the number of repetitions
+    /// so far.
     typealias Repetition =
         @Sendable (
             _ error: RequestError, _ request: PreparedRequest, _ earlier: Int
@@ -25,14 +25,14 @@ extension RequestExecutor {
     }
 }
 
-/// The number of times that the call has already repeated the request; nil for none.
+/// The number of times that the call has already repeated the request; nil if it has not.
 package enum EarlierRetries: RequestAttributes.Key {
-    /// Greater than 0.
+    /// A number greater than 0.
     package typealias Value = Int
 }
 
 extension [RawResponse.Metrics.Retry] {
-    /// The number of repetitions that count as attempts of a retry policy: only those after a failure or a status.
+    /// The number of repetitions that count as attempts for a retry policy: those after a failure or a status.
     var attemptCount: Int {
         count {
             switch $0.cause {
@@ -44,7 +44,7 @@ extension [RawResponse.Metrics.Retry] {
 }
 
 extension AcceptedResponse {
-    /// Repeats the exchange of a response that could not be decoded, and returns the new response.
+    /// Repeats an exchange whose response could not be decoded, and returns the new response.
     ///
     /// The redirects that led to the response are not repeated.
     ///
@@ -55,7 +55,9 @@ extension AcceptedResponse {
         try await repeated(after: error, by: executor, reportingTo: nil)
     }
 
-    /// Repeats the exchange, and reports the state of the call to `task` if there is one.
+    /// Repeats the exchange.
+    ///
+    /// Reports the state of the call to `task` if there is one.
     func repeated(
         after error: RequestError, by executor: any RequestExecutor, reportingTo task: RequestTask?
     ) async throws(RequestError) -> AcceptedResponse {

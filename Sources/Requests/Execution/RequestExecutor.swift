@@ -31,6 +31,6 @@ public protocol RequestExecutor: Sendable {
 }
 
 extension RequestExecutor {
-    /// No traits.
+    /// The default implementation: no traits.
     public var traits: ExecutorTraits { [] }
 }

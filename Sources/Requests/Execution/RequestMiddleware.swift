@@ -39,7 +39,7 @@ extension Request {
 }
 
 extension [any Middleware] {
-    /// Returns `executor` wrapped in this middleware, whose first element receives a request first.
+    /// Returns `executor` wrapped in these middleware, of which the first receives a request first.
     package func around(_ executor: any RequestExecutor) -> any RequestExecutor {
         reversed().reduce(executor) { $0.intercepted(by: $1) }
     }

@@ -1,18 +1,20 @@
-/// The times at which a blocking call that has not ended is cancelled, and then abandoned.
+/// The times at which an unfinished blocking call is cancelled, and then abandoned.
 package struct BlockingCallTimeLimits {
     let cancellation: Deadline
 
     /// The time at which the thread stops waiting for the call.
     let abandonment: Deadline
 
-    /// Creates limits 2 s after `limit`, when every call that obeys it has ended, and 1 s later for code that ignores
-    /// cancellation.
+    /// Creates limits for a call with the time limit `limit`.
+    ///
+    /// It is cancelled 2 s after `limit`, when every call that obeys its limit has ended, and abandoned 1 s later, for
+    /// code that ignores cancellation.
     init(after limit: Duration) {
         cancellation = .after(limit).advanced(by: .seconds(2))
         abandonment = cancellation.advanced(by: .seconds(1))
     }
 
-    /// Returns `error`, or a time-out in its place if it is a cancellation by these limits and not by the caller.
+    /// Returns `error`; but if these limits, and not the caller, have cancelled the call, a time-out instead.
     func error(_ error: RequestError) -> RequestError {
         guard error.isCancellation, cancellation.hasPassed, !Task.isCancelled else { return error }
         return error.timedOut()
@@ -23,7 +25,7 @@ package struct BlockingCallTimeLimits {
 struct CallMonitor {
     private let task: Task<Void, Never>
     private let limits: BlockingCallTimeLimits?
-    /// Whether a task made the call: its cancellation must then be checked.
+    /// Whether a task made the call, so that the cancellation of that task must be checked.
     private let isInTask: Bool
     private var hasCancelled = false
 
@@ -33,7 +35,9 @@ struct CallMonitor {
         self.isInTask = isInTask
     }
 
-    /// Cancels the call if it is time or the calling task was cancelled; returns false when the call is abandoned.
+    /// Cancels the call when its time is over or the calling task was cancelled.
+    ///
+    /// Returns false when the call is abandoned.
     mutating func shouldContinue() -> Bool {
         // The current task is the one that made the blocking call, if there is one; not `task`.
         if Task.isCancelled { cancel() }

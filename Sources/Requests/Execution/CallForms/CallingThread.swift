@@ -7,15 +7,15 @@ package final class CallingThread: TaskExecutor {
     private struct State {
         var jobs = JobQueue()
         var sleepers = SleepQueue()
-        /// The thread's way to wait; nil before its first wait without a job.
+        /// How the thread waits; nil before its first wait without a job.
         var pause: (any ThreadPause)?
-        /// Whether the thread is waiting and must be woken for a job.
+        /// Whether the thread is waiting and must be woken up to run a job.
         var isWaiting = false
-        /// Whether a job was late because the thread waited in the middle of another one.
+        /// Whether a job was late because the thread waited in the middle of another job.
         var isShared = false
         /// Whether the call has ended.
         var isDone = false
-        /// Whether the thread runs no more jobs.
+        /// Whether the thread has stopped running jobs.
         var hasLeft = false
         /// When the limits and the cancellation of the call are checked next.
         var nextCheck: Deadline
@@ -36,7 +36,7 @@ package final class CallingThread: TaskExecutor {
     }
 
     private let state: Lock<State>
-    /// Whether the thread runs the task that made the call: other tasks may then be waiting for the thread.
+    /// Whether the thread runs the task that made the call, so that other tasks may be waiting for the thread.
     package let occupiesTask: Bool
 
     private init() {
@@ -48,7 +48,9 @@ package final class CallingThread: TaskExecutor {
 // MARK: Calls
 
 extension CallingThread {
-    /// Runs `operation` as a task on the calling thread until it ends; nil when `limits` ends first.
+    /// Runs `operation` as a task on the calling thread until it ends.
+    ///
+    /// Returns nil if `limits` end first.
     ///
     /// If a task calls this function, the operation is cancelled with that task, at most 10 ms later.
     package static func run<Value>(
@@ -108,7 +110,9 @@ extension CallingThread {
         }?.wake()
     }
 
-    /// Moves the remaining jobs, and all later ones, to the global pool; tasks that wait here wait elsewhere.
+    /// Moves the remaining jobs, and all later ones, to the global pool.
+    ///
+    /// Tasks that wait here then wait elsewhere.
     private func leave() {
         let (jobs, sleepers, pause) = state.withLock { state in
             state.hasLeft = true
@@ -124,7 +128,7 @@ extension CallingThread {
 // MARK: The current thread
 
 extension CallingThread {
-    /// The thread that runs the current task while it waits for it; nil in every other task.
+    /// The calling thread that runs the current task; nil in every other task.
     package static var current: CallingThread? {
         guard let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor }) else { return nil }
         let thread = found(executor)
@@ -158,7 +162,9 @@ extension CallingThread {
         pause?.wake()
     }
 
-    /// Runs jobs until the call has ended; returns false when `limits` ends first.
+    /// Runs jobs until the call has ended.
+    ///
+    /// Returns false if `limits` end first.
     private func drain(_ task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?) -> Bool {
         if state.withLock({ $0.isDone }) { return true }
         var monitor = CallMonitor(over: task, limits, isInTask: occupiesTask)
@@ -181,7 +187,9 @@ extension CallingThread {
         }
     }
 
-    /// Resumes what has become due while jobs ran; returns false when the limits have ended.
+    /// Resumes what has become due while jobs ran.
+    ///
+    /// Returns false if the limits have ended.
     private func processEvents(_ monitor: inout CallMonitor) -> Bool {
         let (pause, due) = state.withLock { ($0.pause, $0.sleepers.takeDue()) }
         due.forEach { $0.resume(returning: true) }
@@ -191,7 +199,9 @@ extension CallingThread {
 
     private static var nextCheck: Deadline { Deadline.now.advanced(byNanoseconds: 10_000_000) }
 
-    /// Checks the limits and the cancellation of the call; returns false when the limits have ended.
+    /// Checks the limits and the cancellation of the call.
+    ///
+    /// Returns false if the limits have ended.
     private func check(_ monitor: inout CallMonitor) -> Bool {
         guard monitor.shouldContinue() else { return false }
         let soon = Self.nextCheck
@@ -199,7 +209,7 @@ extension CallingThread {
         return true
     }
 
-    /// Whether the limits and the cancellation were last checked 10 ms ago, or earlier.
+    /// Whether at least 10 ms have passed since the limits and the cancellation were checked.
     package var isCheckDue: Bool { state.withLock { $0.nextCheck }.hasPassed }
 
     private func next() -> Turn {
@@ -215,8 +225,9 @@ extension CallingThread {
         }
     }
 
-    /// Returns the thread's way to wait, which `make` creates if it is of another type; nil if the thread has left or
-    /// `make` returns nil.
+    /// Returns the pause with which the thread waits.
+    ///
+    /// `make` creates it if there is none of this type. The result is nil if the thread has left or `make` returns nil.
     package func pause<Pause: ThreadPause>(_ make: () -> Pause?) -> Pause? {
         let (pause, old) = state.withLock { state -> (Pause?, (any ThreadPause)?) in
             if state.hasLeft { return (nil, nil) }

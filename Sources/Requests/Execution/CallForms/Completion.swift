@@ -21,7 +21,7 @@ final class Completion<Value>: PendingCompletion {
     private struct State: ~Copyable, Sendable {
         /// Nil once the call has completed.
         var function: Function?
-        /// The outcome between its arrival and the completion.
+        /// The outcome, from its arrival until the completion.
         var outcome: Parcel<Outcome>?
     }
 

@@ -1,10 +1,10 @@
 /// The jobs that wait for a thread, in the order of their arrival.
 package struct JobQueue {
-    /// The first job, outside the array, because few queues have more than one.
+    /// The first job; outside the array, because few queues have more than one.
     private var first: UnownedJob?
-    /// The later jobs, after those that have been taken.
+    /// The later jobs, including those already taken.
     private var others: [UnownedJob] = []
-    /// The number of `others` that have been taken.
+    /// The number of elements of `others` that have been taken.
     private var taken = 0
 
     package init() {}

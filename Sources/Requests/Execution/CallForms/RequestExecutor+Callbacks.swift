@@ -81,7 +81,9 @@ extension RequestExecutor {
         }
     }
 
-    /// Returns a call that describes, prepares and performs a request, all of it off the actor of the caller.
+    /// Returns a call that describes, prepares and performs a request.
+    ///
+    /// All of it runs off the actor of the caller.
     fileprivate func call<R: RequestConvertible>(
         _ describe: @escaping @Sendable () -> R, _ start: Bool, _ completion: Completion<TypedResponse<R.Resource>>
     ) -> RequestTask {

@@ -6,7 +6,7 @@
 public final class RequestTask: Sendable {
     /// The state of a call.
     public enum State: Hashable, Sendable {
-        /// The call has not ended its exchange: it is not started, or it waits for its response.
+        /// The call has not ended its exchange: it has not been started, or it waits for its response.
         case running
         /// The exchange has ended. The response is validated and decoded, or the result waits for the completion queue.
         ///
@@ -45,7 +45,7 @@ public final class RequestTask: Sendable {
             progresses = []
         }
 
-        /// Returns whether the completion must be sent to its queue now; true once.
+        /// Returns whether the completion must be sent to its queue now; true only once.
         mutating func announce() -> Bool {
             defer { isAnnounced = true }
             return !isAnnounced
@@ -55,7 +55,9 @@ public final class RequestTask: Sendable {
     private let course = Lock(Course())
     private let completion: any PendingCompletion
 
-    /// Creates a call that `start` starts, at most once, and whose result `completion` receives.
+    /// Creates a call.
+    ///
+    /// `start` starts it, at most once, and `completion` receives its result.
     init(completion: any PendingCompletion, start: @escaping Start) {
         self.completion = completion
         course.withLock { $0.start = start }
@@ -180,7 +182,7 @@ extension RequestTask {
         if isAnnouncing { completion.announce(for: self) }
     }
 
-    /// Makes the final transition, on the completion queue, of a call that failed with `error` or has a value.
+    /// Makes the final transition of a call that failed with `error` or has a value; called on the completion queue.
     ///
     /// - Returns: The error to complete with: `error`, or a cancellation if the call was cancelled before.
     func complete(with error: RequestError?) -> RequestError? {

@@ -15,7 +15,7 @@ struct Parcel<Value>: ~Copyable, @unchecked Sendable {  // the one owner of a va
 
 /// A box in which a call stores its result for the thread that waits for it.
 ///
-/// It has no lock: destroying a generic lock looks up metadata, which takes longer than starting a call.
+/// It has no lock, because destroying a generic lock looks up metadata, which takes longer than starting a call.
 final class ResultBox<Value>: @unchecked Sendable {  // a lock of the thread orders `put` before `take`
     private var value: Value?
 
@@ -29,7 +29,7 @@ final class ResultBox<Value>: @unchecked Sendable {  // a lock of the thread ord
     }
 }
 
-/// Content that must be released on a certain queue, and so has only one owner.
+/// Content with only one owner, because it must be released on a certain queue.
 final class DeferredRelease<Content: ~Copyable & Sendable>: Sendable {
     private let content: Lock<Content?>
 

@@ -1,6 +1,6 @@
 /// The tasks that sleep on a thread, and when to resume them.
 struct SleepQueue {
-    /// A continuation that is resumed with true at its time, or with false when it is cancelled.
+    /// A continuation that is resumed with true when its time has come, or with false when it is cancelled.
     typealias Continuation = UnsafeContinuation<Bool, Never>
 
     private var sleepers: [(id: UInt64, deadline: Deadline, continuation: Continuation)] = []

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The way in which a ``CallingThread`` waits while none of its jobs can run.
+/// How a ``CallingThread`` waits while none of its jobs can run.
 ///
 /// An executor that waits for descriptors supplies its own, which waits for them and for the jobs of the thread at
 /// once.
@@ -16,10 +16,10 @@ package protocol ThreadPause: AnyObject, Sendable {
     /// Ends the current wait of the thread, or the next one if it is not waiting.
     func wake()
 
-    /// Whether tasks wait for events here.
+    /// Whether tasks are waiting for events here.
     var isWatching: Bool { get }
 
-    /// Resumes the tasks that wait here, and later each task that would wait here: the thread has left.
+    /// Resumes the tasks that wait here, and later any task that would wait here, because the thread has left.
     func end()
 }
 

@@ -1,5 +1,7 @@
 extension RequestExecutor {
-    /// Unavailable; use `intercepting(_:)`.
+    /// Unavailable.
+    ///
+    /// Use `intercepting(_:)`.
     @available(*, unavailable, renamed: "intercepting(_:)")
     @_disfavoredOverload
     public func intercepted(
