@@ -1,8 +1,8 @@
 /// The defaults of an environment as applied to a request.
 ///
-/// A redirect to a URL that is not below the environment's base URL takes them back (decision 0020).
+/// A redirect to a URL that is not below the environment's base URL removes them again (decision 0020).
 final class AppliedDefaults: Sendable {
-    /// The defaults of the environment that the request is within.
+    /// The defaults of the environment that the request belongs to.
     let defaults: EnvironmentDefaults
     /// Whether the defaults apply to the request's target.
     let areApplied: Bool
@@ -10,7 +10,7 @@ final class AppliedDefaults: Sendable {
     let addedFields: [Field]
     /// The fields of the request that the environment's credentials have replaced.
     let removedFields: [Field]
-    /// Whether the request has no credentials of its own, so that the environment's may be added.
+    /// Whether the request has no credentials of its own, so that the environment may add credentials.
     let mayAuthenticate: Bool
     /// Whether the call has left an origin that received these secrets.
     ///
@@ -56,7 +56,7 @@ extension PreparedRequest.Parts {
             mayAuthenticate: state.mayAuthenticate, isWithdrawn: isWithdrawn)
     }
 
-    /// Removes the fields and trailers that must stay with their origin.
+    /// Removes the fields and trailers that must not be sent to another origin.
     private mutating func removeSecrets() {
         let names = Set(header.map(\.name).filter(isSecret))
         if !names.isEmpty { header.removeAll { names.contains($0.name) } }
@@ -101,7 +101,7 @@ extension HeaderChange {
 extension Header {
     /// Restores Accept and Content-Type from `original` and removes the fields of the executor.
     ///
-    /// Credentials must not set any of them.
+    /// Credentials must not set them.
     mutating func restoreContentFields(from original: Header) {
         removeFieldsOfExecutor()
         for name in [Field.Name.accept, .contentType] where values(of: name) != original.values(of: name) {

@@ -1,12 +1,12 @@
 /// A provider of credentials, which it adds to the header of a request.
 ///
-/// It runs last, so the header already has the fields that the body provider sets. The fields that it adds stay with
-/// the origin of the request when a redirect leads to another origin, whatever their names are. It cannot change
-/// Accept, Content-Type or the fields that belong to the executor: such changes are discarded.
+/// It runs last, so the header already has the fields that the body provider sets. If a redirect leads to another
+/// origin, the fields that it adds are removed, whatever their names are. It cannot change Accept, Content-Type or the
+/// fields that belong to the executor: such changes are discarded.
 public struct AuthenticationProvider: Sendable {
     private let authenticate: (@Sendable (inout Header) throws(RequestError) -> Void)?
 
-    /// Whether the provider is known to set Authorization and no other field.
+    /// Whether the provider is known to set no field but Authorization.
     let setsAuthorizationOnly: Bool
 
     /// Creates a provider that changes the header with `authenticate`.
@@ -15,7 +15,7 @@ public struct AuthenticationProvider: Sendable {
         setsAuthorizationOnly = false
     }
 
-    /// Creates a provider that sets `field`, a value of Authorization, or throws `problem`.
+    /// Creates a provider that sets the Authorization field `field`, or throws `problem`.
     private init(setting field: Field, problem: RequestError?) {
         authenticate = { (header) throws(RequestError) in
             if let problem { throw problem }

@@ -10,14 +10,14 @@ public struct BodyProvider: Sendable {
     }
 
     let kind: Kind
-    /// Whether the kind is `none`; stored, because reading it from the kind would copy that.
+    /// Whether the kind is `none`; stored, because reading the kind would copy it.
     let isNone: Bool
     private let encode: Encode
 
-    /// A function that makes the body; its second parameter creates the JSON encoder of the API.
+    /// A function that produces the body; its second parameter creates the JSON encoder of the API.
     typealias Encode = @Sendable (inout Header, () -> JSONEncoder) throws -> RequestBody
 
-    /// Creates a provider that makes the body with `encode`, which also sets Content-Type.
+    /// Creates a provider that produces the body with `encode`, which also sets Content-Type.
     public init(encode: @escaping @Sendable (inout Header) throws -> RequestBody) {
         self.init(kind: .other) { header, _ in try encode(&header) }
     }
@@ -40,7 +40,7 @@ public struct BodyProvider: Sendable {
 }
 
 extension BodyProvider {
-    /// A provider of no body.
+    /// A provider without a body.
     ///
     /// It removes Content-Type from the header, because there is no content to describe.
     public static var none: BodyProvider {
@@ -50,12 +50,12 @@ extension BodyProvider {
         }
     }
 
-    /// Returns a provider of the bytes of `data`, with the media type `contentType`.
+    /// Returns a provider of `data` with the media type `contentType`.
     public static func raw(data: Data, contentType: MediaType = .binary) -> BodyProvider {
         raw(body: .bytes(data), contentType: contentType)
     }
 
-    /// Returns a provider of any body, such as a file or a stream, with the media type `contentType`.
+    /// Returns a provider of `body`, such as a file or a stream, with the media type `contentType`.
     public static func raw(body: RequestBody, contentType: MediaType = .binary) -> BodyProvider {
         BodyProvider(kind: .other) { header, _ in
             header.set(.contentType(contentType))

@@ -61,8 +61,9 @@ extension Request {
         return self
     }
 
-    /// Returns this request with `cookies` added to its cookies, each replacing a cookie of the same name; an empty
-    /// list changes nothing.
+    /// Returns this request with `cookies` added to its cookies, each replacing a cookie of the same name.
+    ///
+    /// An empty list changes nothing.
     public consuming func setting(cookies: [Cookie]) -> Self {
         for cookie in cookies { parts.header.set(cookie: cookie) }
         return self
@@ -161,7 +162,7 @@ extension Request {
     /// Limits each wait for the server to `seconds`: for the first byte of the response, and between bytes.
     ///
     /// The call as a whole may take longer: ``Timeouts/total`` limits it, as in `with(timeouts: Timeouts(total:))`.
-    /// Infinity, NaN and values of a magnitude of 1e15 or more mean no limit.
+    /// Infinity, NaN and magnitudes of 1e15 or more mean no limit.
     public consuming func timeout(after seconds: Double) -> Self {
         parts.settings.timeouts = parts.settings.timeouts.with(interval: seconds)
         return self

@@ -1,6 +1,7 @@
 extension Request {
-    /// Returns a request to `endpoint` below the endpoint of this request, with everything but its method, body and
-    /// decoder.
+    /// Returns a request to `endpoint` below the endpoint of this request.
+    ///
+    /// It has everything that this request has except its method, body and decoder.
     ///
     /// The header, query, time limits, credentials, validator, redirect policy, options and attributes are kept, except
     /// for ``isIdempotent``, which the new method determines. Values that the new request sets replace them, and query

@@ -1,5 +1,5 @@
 extension Request {
-    /// Returns this request with the type of its error bodies, which ``RequestError/payload(as:)`` decodes.
+    /// Returns this request with `Payload` as the type of its error bodies, for ``RequestError/payload(as:)``.
     ///
     /// ```swift
     /// request.decodingErrorPayload(as: GitHubProblem.self)

@@ -28,7 +28,7 @@ extension Request {
         return self
     }
 
-    /// Returns this request with trailer fields called `names`, whose values `make` returns after the body was
+    /// Returns this request with trailer fields called `names`; `make` returns their values after the body was
     /// produced.
     ///
     /// See ``PreparedRequest/Trailers/init(_:_:)``.

@@ -1,6 +1,7 @@
 extension Request {
-    /// Whether several identical requests have the same intended effect as one, so that the request can be sent again
-    /// even if the server may have received it (RFC 9110 §9.2.2).
+    /// Whether repeating the request has the same intended effect as sending it once (RFC 9110 §9.2.2).
+    ///
+    /// If so, it can be sent again even if the server may have received it.
     ///
     /// The default is ``HTTPMethod/isIdempotent`` of the method.
     public var isIdempotent: Bool {
@@ -17,7 +18,7 @@ extension Request {
         return self
     }
 
-    /// Removes the idempotence that was set, so that the method determines it again.
+    /// Removes the explicit value, so that the method determines the idempotence again.
     mutating func resetIdempotence() {
         attributes[Idempotence.self] = nil
     }

@@ -1,8 +1,8 @@
 /// A request to `API` whose response is decoded to `Resource`.
 ///
 /// Create requests with the functions of ``RequestProviding``, such as ``RequestProviding/get(_:from:)``. The methods
-/// of a request return changed copies. Everything that does not depend on `Resource` is stored as one value, so
-/// ``receiving(_:)`` keeps all of it.
+/// of a request return changed copies. The properties that do not depend on `Resource` are stored as one value, so
+/// ``receiving(_:)`` keeps all of them.
 public struct Request<API: RequestProviding, Resource>: RequestConvertible {
     /// The API, whose ``RequestProviding/baseURL`` is read when the request is prepared.
     public let api: API
@@ -12,7 +12,7 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
 
     var parts: RequestParts
 
-    /// Creates a request from its parts; parts that are not given have the values of ``DefaultValue``.
+    /// Creates a request from its parts; missing parts have the values of ``DefaultValue``.
     public init(
         api: API, endpoint: RequestPath, responseDecoder: ResponseDecoder<Resource>,
         method: HTTPMethod = DefaultValue.method, header: Header = DefaultValue.header,
@@ -96,9 +96,9 @@ extension Request {
         set { parts.settings.timeouts = newValue }
     }
 
-    /// The longer of the limits for the first byte and between bytes in seconds, infinite if either has none.
+    /// The longer of the limits for the first byte and between bytes, in seconds; infinite if either is nil.
     ///
-    /// Setting it sets both; infinity, NaN and values of a magnitude of 1e15 or more mean no limit.
+    /// Setting it sets both; infinity, NaN and magnitudes of 1e15 or more mean no limit.
     public var timeoutInterval: Double {
         get { timeouts.interval }
         set { self = timeout(after: newValue) }

@@ -13,7 +13,7 @@ extension RequestConvertible {
             decoder.delivery, encodingJSONWith: makeJSONEncoder)
     }
 
-    /// Returns the target: the base URL, the path below it, and the query of both.
+    /// Returns the target: the base URL followed by the path, with the query of both.
     package func target() throws(RequestError) -> TargetURI {
         try RequestParts(self).target(below: baseURL)
     }

@@ -75,15 +75,15 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
 
     /// Returns the request as it will be sent, without sending it.
     ///
-    /// The default implementation uses the properties. An implementation of your own decides everything that is sent:
-    /// it must set the ``PreparedRequest/delivery`` and the media types (``PreparedRequest/acceptedTypes`` and an
-    /// Accept field) that its ``responseDecoder`` needs.
+    /// The default implementation uses the properties. Your own implementation decides everything that is sent: it must
+    /// set the ``PreparedRequest/delivery`` and the media types (``PreparedRequest/acceptedTypes`` and an Accept field)
+    /// that its ``responseDecoder`` needs.
     ///
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     func prepared() throws(RequestError) -> PreparedRequest
 }
 
-/// The default values of the properties of a ``RequestConvertible``.
+/// The default values for the properties of a ``RequestConvertible``.
 public enum DefaultValue {
     /// The default method, GET.
     public static var method: HTTPMethod { .get }

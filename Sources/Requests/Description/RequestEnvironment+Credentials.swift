@@ -5,11 +5,11 @@ extension RequestEnvironment {
         case inside
         /// The target is at another origin, or at a path that is not below the base path.
         case outside
-        /// The path begins with the base path and has a dot segment that could leave it on some servers.
+        /// The path begins with the base path, but has a dot segment that some servers resolve to a path outside it.
         case ambiguous
     }
 
-    /// Returns whether credentials for this environment may be sent to `target`, that is, whether it is inside.
+    /// Returns whether credentials for this environment may be sent to `target`: only if it is inside.
     package func covers(_ target: TargetURI) -> Bool { position(of: target) == .inside }
 
     /// Returns the position of `target`; at the root of a server, all paths are inside.
@@ -29,7 +29,7 @@ extension RequestEnvironment {
 }
 
 extension PercentEncoding {
-    /// Returns whether a percent-encoded path has a segment `.` or `..` for any server.
+    /// Returns whether a percent-encoded path has a segment that any server could read as `.` or `..`.
     ///
     /// Some servers treat an encoded slash or a backslash as a slash, and ignore the text after a semicolon.
     package static func hasDotSegment(_ path: String) -> Bool {

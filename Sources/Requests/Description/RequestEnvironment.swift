@@ -24,7 +24,7 @@
 /// Secrets that were removed when a call left its origin are not added again on a later redirect. The options apply to
 /// the whole call.
 public struct RequestEnvironment: RequestProviding {
-    /// The way in which an endpoint and the base URL are combined.
+    /// How an endpoint and the base URL are combined.
     public enum Joining: Hashable, Sendable {
         /// Appends the endpoint to the base URL as a path, whether it begins with a slash or not.
         case append
@@ -36,16 +36,16 @@ public struct RequestEnvironment: RequestProviding {
     /// The base URL, without query and fragment; a path ends in a slash.
     public let baseURL: URL
 
-    /// The way in which an endpoint and the base URL are combined.
+    /// How an endpoint and the base URL are combined.
     public var joining: Joining
 
-    /// The fields of every request that has no field of the same name.
+    /// The fields for every request, except where the request has a field with the same name.
     public var header: Header
 
-    /// The credentials of every request that has none of its own.
+    /// The credentials for every request without its own credentials.
     public var authenticationProvider: AuthenticationProvider
 
-    /// The options of every request; the options that a request sets itself take precedence.
+    /// The options for every request; options that a request itself sets take precedence.
     public var options: RequestOptions
 
     let target: TargetURI
@@ -188,8 +188,9 @@ final class EnvironmentDefaults: RequestAttributes.Key, Sendable {
                 && target.path.utf8.starts(with: environment.target.path.utf8)
     }
 
-    /// Inserts the fields of the environment that `header` lacks and `condition` accepts before its own, and returns
-    /// them.
+    /// Inserts fields of the environment before the fields of `header`, and returns the inserted ones.
+    ///
+    /// Only fields that `header` lacks and `condition` accepts are inserted.
     func addFields(to header: inout Header, where condition: (Field.Name) -> Bool = { _ in true }) -> [Field] {
         let missing = environment.header.filter {
             !header.contains($0.name) && !$0.name.belongsToExecutor && condition($0.name)

@@ -132,7 +132,7 @@ extension RequestParts {
 }
 
 extension RequestParts {
-    /// Returns the target for an API at `baseURL`: this request's path below that URL, with the query of both.
+    /// Returns the target for an API at `baseURL`: the path of this request below that URL, with the query of both.
     func target(below baseURL: URL) throws(RequestError) -> TargetURI {
         try target(below: baseURL, parameterSets.isEmpty ? nil : resolvedParameters())
     }
@@ -143,7 +143,7 @@ extension RequestParts {
         }
     }
 
-    /// Returns the detail of an error in a path or a reference, with its secrets redacted.
+    /// Returns the error detail for a path or a reference, with its secrets redacted.
     fileprivate static func detail(_ kind: String, _ text: String, base: TargetURI) -> String {
         "\(kind) \(ErrorText.quoted(url: text)), base URL \(base)"
     }
@@ -178,7 +178,7 @@ extension RequestParts {
 }
 
 extension TargetURI {
-    /// Returns the target that `reference` resolves to relative to this one; it must have a host.
+    /// Returns the target for `reference`, resolved relative to this one; it must have a host.
     fileprivate func resolving(checked reference: String) throws(RequestError) -> TargetURI {
         let problem: RequestError.InvalidRequest
         do {

@@ -10,7 +10,8 @@ struct RequestParts: Sendable {
     var bodyProvider: BodyProvider
     var authenticationProvider: AuthenticationProvider
     var parameterSets: [ParameterSet] = []
-    /// The number of query items that precede the parameters in the query, because they were added first; nil for all.
+    /// The number of query items that precede the parameters in the query, because they were added first; nil means
+    /// all.
     private(set) var itemsBeforeParameters: Int?
     var cachePolicy: PreparedRequest.CachePolicy
     var settings = RequestSettings()
@@ -18,7 +19,7 @@ struct RequestParts: Sendable {
     var typedEndpoint: (any Sendable)? {
         didSet { hasTypedEndpoint = true }
     }
-    /// Whether ``typedEndpoint`` was set; stored, because comparing that with nil would copy it: 140 instructions.
+    /// Whether ``typedEndpoint`` was set; stored, because comparing it with nil would copy it: 140 instructions.
     private(set) var hasTypedEndpoint = false
 
     init(
@@ -69,7 +70,7 @@ struct RequestParts: Sendable {
     }
 }
 
-/// A request that stores its parts, which record the order in which its query was built.
+/// A request that stores its parts, and so the order in which its query was built.
 private protocol HasRequestParts {
     var parts: RequestParts { get }
 }

@@ -17,8 +17,9 @@ extension String: RequestPath.Convertible {
 }
 
 extension QueryItems {
-    /// A type whose values can be the ``RequestConvertible/queryItems`` of a request: `QueryItems` or an array of
-    /// Foundation's items.
+    /// A type whose values can be the ``RequestConvertible/queryItems`` of a request.
+    ///
+    /// `QueryItems` and arrays of Foundation's items conform.
     public protocol Convertible {
         /// The query items, in their order.
         var requestQuery: QueryItems { get }

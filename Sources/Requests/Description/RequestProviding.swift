@@ -1,12 +1,12 @@
 /// A type that describes an API: its base URL and what its requests share.
 ///
 /// Adopt it in an enum of environments or in a struct with a configuration. Add what every request needs, such as an
-/// API key, in ``request(to:using:)-(RequestPath,_)``, which all functions that create a request call.
+/// API key, in ``request(to:using:)-(RequestPath,_)``: all functions that create a request call it.
 public protocol RequestProviding: Sendable {
     /// The URL that all paths are relative to, by convention without a trailing slash.
     var baseURL: URL { get }
 
-    /// Returns a request to `endpoint` with everything that the requests of the API share.
+    /// Returns a request to `endpoint` with everything that the API's requests have in common.
     ///
     /// Implement it to customize every request. The default implementation calls the overload that takes a `String`, so
     /// an implementation of either overload applies to every request.
@@ -22,13 +22,13 @@ public protocol RequestProviding: Sendable {
     @_disfavoredOverload
     func request(to endpoint: String, using method: HTTPMethod) -> Request<Self, Void>
 
-    /// Returns the encoder of the JSON that requests of the API send.
+    /// Returns the encoder for the JSON that requests of the API send.
     ///
     /// It is called for each JSON body that has no encoder of its own, such as `.json(value)` or
     /// parameters. ``BodyProvider/makeDeterministicEncoder`` creates the default.
     func makeJSONEncoder() -> JSONEncoder
 
-    /// Returns the decoder of the JSON that requests of the API receive.
+    /// Returns the decoder for the JSON that requests of the API receive.
     ///
     /// It is called for each JSON response and for each line of NDJSON, unless the response decoder has a JSON decoder
     /// of its own. The default is `JSONDecoder()`.

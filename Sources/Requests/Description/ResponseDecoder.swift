@@ -1,4 +1,4 @@
-/// A decoder that makes a `Response` and sets how the body is delivered.
+/// A decoder that converts a response to a `Response`, and sets how the body is delivered.
 ///
 /// Define new decoders as static members in an extension, so that a call reads `api.get(.yaml(), from: "/config")`.
 public struct ResponseDecoder<Response>: Sendable {
@@ -7,7 +7,7 @@ public struct ResponseDecoder<Response>: Sendable {
     /// They are sent in the Accept field, and the standard validator checks the content type against them.
     public let acceptedTypes: [MediaType]
 
-    /// The form in which the body is delivered.
+    /// How the body is delivered.
     public let delivery: ResponseBody.Delivery
 
     enum Decoding: Sendable {
@@ -100,7 +100,7 @@ public struct ResponseDecoder<Response>: Sendable {
         return try await value(from: response, makeDecoder)
     }
 
-    /// Returns the value decoded from `response`, with the JSON decoder of `request`; a `Void` needs no decoding.
+    /// Returns the value decoded from `response` with the JSON decoder of `request`; nothing is decoded for `Void`.
     func value<R: RequestConvertible>(from response: RawResponse, for request: R) async throws -> Response {
         if Response.self == Void.self, let nothing = () as? Response { return nothing }
         switch decoding {
@@ -126,7 +126,7 @@ public struct ResponseDecoder<Response>: Sendable {
 }
 
 extension ResponseBody {
-    /// Returns the whole body in memory, in whatever form it was delivered.
+    /// Returns the whole body in memory, whatever the delivery was.
     func collected(limit: Int) async throws(RequestError) -> Data {
         switch self {
         case .bytes(let data): return data
@@ -136,7 +136,7 @@ extension ResponseBody {
         }
     }
 
-    /// Returns the body as a stream, in whatever form it was delivered.
+    /// Returns the body as a stream, whatever the delivery was.
     func streamed() throws(RequestError) -> ResponseStream {
         switch self {
         case .stream(let stream): return stream

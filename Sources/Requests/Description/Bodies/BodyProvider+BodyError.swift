@@ -8,14 +8,14 @@ extension BodyProvider {
         case notAFileURL(scheme: String?)
         /// The body is not in memory and cannot be compressed, or it is longer than the limit and cannot be collected.
         case notInMemory
-        /// The boundary is empty, longer than 70 characters, ends in a space or contains a character that is not
-        /// allowed (RFC 2046 §5.1.1).
+        /// The boundary is empty, longer than 70 characters, ends in a space or contains a forbidden character (RFC
+        /// 2046 §5.1.1).
         case invalidBoundary
         /// The content of a part contains the boundary, and no other boundary could be generated.
         case boundaryInContent
-        /// The name of a part's field is not a token, or its value contains a control character.
+        /// The name of a field in a part is not a token, or its value contains a control character.
         case invalidPartField
-        /// A part or a file does not have its declared number of bytes.
+        /// The length of a part or file differs from its declared number of bytes.
         case wrongLength(expected: Int, found: Int)
     }
 }

@@ -34,7 +34,7 @@ extension BodyProvider {
             }
         }
 
-        /// Returns `text` with one byte for each scalar, all of which must be below `limit`.
+        /// Returns `text` with one byte for each Unicode scalar; each scalar must be below `limit`.
         private func narrow(_ text: String, below limit: UInt32) throws(BodyProvider.BodyError) -> Data {
             var bytes = Data()
             for scalar in text.unicodeScalars {

@@ -1,5 +1,7 @@
 extension BodyProvider {
-    /// Returns a provider of `text` in `charset`, as `text/plain` or another type, whose charset parameter is set.
+    /// Returns a provider of `text` in `charset`.
+    ///
+    /// The media type is `text/plain` or another type; its charset parameter is set.
     ///
     /// A character that the charset cannot represent fails with ``RequestError/Reason/bodyEncodingFailed``, with
     /// ``BodyProvider/BodyError/textNotEncodable(_:)`` as the underlying error. A Swift string never contains lone
@@ -16,7 +18,7 @@ extension BodyProvider {
         }
     }
 
-    /// Returns a provider of the file at `url`, or of the `range` of its bytes.
+    /// Returns a provider of the file at `url`, or of a part of it, the bytes in `range`.
     ///
     /// The file is read while it is sent and never held in memory. The filename extension determines the media type
     /// unless `contentType` is given. A URL that is not a file URL fails with
@@ -43,8 +45,9 @@ extension BodyProvider {
         raw(body: .stream(length: length, make), contentType: contentType)
     }
 
-    /// Returns this provider with its body compressed by `compress`, and `coding` added to Content-Encoding (RFC 9110
-    /// §8.4).
+    /// Returns this provider with its body compressed by `compress`.
+    ///
+    /// `coding` is added to Content-Encoding (RFC 9110 §8.4).
     ///
     /// Only a body in memory can be compressed; a file or a stream fails with
     /// ``RequestError/Reason/bodyEncodingFailed``, with ``BodyProvider/BodyError/notInMemory`` as the underlying error.

@@ -8,8 +8,7 @@ extension BodyProvider {
         form { try format.form(of: parameters) }
     }
 
-    /// Returns a provider of `items` as a form, `application/x-www-form-urlencoded`, with names and values in their
-    /// order.
+    /// Returns a provider of `items` as a form, `application/x-www-form-urlencoded`, in their order.
     ///
     /// Without items, the body is omitted, but Content-Type is still set. An item without a value is written as
     /// `nulls` determines; the default is a bare name.
@@ -73,8 +72,7 @@ extension RequestParameters {
     /// Whether any value, at any depth, is null.
     fileprivate var containsNull: Bool { contains { $0.value.containsNull } }
 
-    /// The parameters with `Double` in place of `Decimal`, because a property list would contain a Decimal's internal
-    /// layout.
+    /// The parameters with `Double` in place of `Decimal`, whose internal layout a property list would contain.
     fileprivate var withoutDecimals: RequestParameters {
         RequestParameters(map { ($0.name, $0.value.withoutDecimals) })
     }

@@ -40,7 +40,7 @@ public struct ImageBytes: Hashable, Sendable {
         self.data = data
     }
 
-    /// The media types of images that are requested and accepted.
+    /// The media types of images that the decoder requests and accepts.
     public static let mediaTypes: [MediaType] = [
         "png", "jpeg", "gif", "tiff", "webp", "avif", "heic", "heif", "x-icon", "vnd.microsoft.icon", "ico", "bmp",
         "x-bmp", "x-ms-bmp", "x-win-bitmap", "x-xbitmap",

@@ -1,5 +1,5 @@
 extension ResponseDecoder {
-    /// Returns this decoder with its value changed by `transform`.
+    /// Returns this decoder with its value transformed by `transform`.
     ///
     /// An error of `transform` becomes ``RequestError/Reason/decodingFailed``. The accepted types and the delivery stay
     /// the same.
@@ -11,7 +11,7 @@ extension ResponseDecoder {
         }
     }
 
-    /// Returns this decoder with its value changed by `transform`, which also receives the status and header.
+    /// Returns this decoder with its value transformed by `transform`, which also receives the status and header.
     public func map<New>(
         withHead transform: @escaping @Sendable (Response, ResponseHead) async throws -> New
     ) -> ResponseDecoder<New> {
@@ -20,7 +20,7 @@ extension ResponseDecoder {
         }
     }
 
-    /// This decoder with the status and header beside its value.
+    /// This decoder, with the status and header in addition to its value.
     public var withHead: ResponseDecoder<(value: Response, head: ResponseHead)> {
         map(withHead: { (value: $0, head: $1) })
     }
@@ -56,8 +56,8 @@ extension ResponseDecoder {
     /// Returns a decoder that tries `decoders` in order and returns the value of the first that succeeds.
     ///
     /// The body is collected in memory. A decoder whose types do not include the content type of the response is
-    /// skipped if another decoder's types include it; a decoder without types reads any. If all fail, the last one's
-    /// error is thrown. With an empty list, every response fails with ``RequestError/Reason/decodingFailed``.
+    /// skipped if another decoder's types include it; a decoder without types reads any type. If all fail, the error of
+    /// the last one is thrown. With an empty list, every response fails with ``RequestError/Reason/decodingFailed``.
     public static func firstOf(_ decoders: [ResponseDecoder]) -> ResponseDecoder {
         let types = decoders.contains { $0.acceptedTypes.isEmpty } ? [] : decoders.flatMap(\.acceptedTypes)
         let limit = decoders.map(\.delivery.limit).max() ?? ResponseBody.Delivery.defaultLimit
@@ -145,7 +145,7 @@ public enum ActionResult<Value> {
         }
     }
 
-    /// Returns this result with its value, if there is one, changed by `transform`.
+    /// Returns this result with its value, if there is one, transformed by `transform`.
     public func map<New>(_ transform: (Value) throws -> New) rethrows -> ActionResult<New> {
         switch self {
         case .noContent(let head): .noContent(head)

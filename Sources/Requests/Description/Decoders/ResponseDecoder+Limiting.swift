@@ -1,5 +1,5 @@
 extension ResponseDecoder {
-    /// Returns this decoder with `limit` as the maximum size of a body, in place of its own limit.
+    /// Returns this decoder with `limit` as the maximum size of a body, instead of its own limit.
     ///
     /// ```swift
     /// api.get(.json().limited(to: 1 << 20), from: "/users")

@@ -29,7 +29,7 @@ private enum ResponseCharset {
     case utf8
     case ascii
     case utf16(isBigEndian: Bool?)
-    /// A charset that Foundation decodes, with the name that the response gives it.
+    /// A charset that Foundation decodes, with the name that the response uses.
     case other(String.Encoding, name: String)
 
     /// Creates the charset of the body that `head` describes; UTF-8 if the charset parameter is missing.
@@ -115,8 +115,8 @@ private enum ResponseCharset {
         }
     }
 
-    /// Returns the 16-bit units of `data` in the order of its byte order mark, which is not included, or in big-endian
-    /// order.
+    /// Returns the 16-bit units of `data` without its byte order mark, which determines their order; big-endian by
+    /// default.
     private static func units(of data: Data, _ isBigEndian: Bool?) -> [UInt16] {
         let bytes = Array(data)
         var (start, isBig) = (0, isBigEndian ?? true)
@@ -133,7 +133,7 @@ private enum ResponseCharset {
         }
     }
 
-    /// Returns the number of bytes before the first ill-formed sequence of UTF-8.
+    /// Returns the number of bytes before the first ill-formed UTF-8 sequence.
     private static func validPrefix(of data: Data) -> Int {
         var parser = Unicode.UTF8.ForwardParser()
         var bytes = data.makeIterator()

@@ -13,7 +13,7 @@ extension ResponseStream {
         private let limit: Int
         private let position: EventStreamPosition
 
-        /// Creates a sequence of the events of `stream`.
+        /// Creates a sequence of the events in `stream`.
         ///
         /// An event of more than `limit` bytes ends the sequence with ``RequestError/Reason/tooLarge(limit:)``.
         public init(_ stream: ResponseStream, limit: Int = 1 << 20) {
@@ -33,12 +33,12 @@ extension ResponseStream {
         /// it.
         public var reconnectionTime: Duration? { position.reconnectionTime }
 
-        /// Returns the events of this stream as a continuation from `position`, which the iterator keeps up to date.
+        /// Returns the events of this stream, continued from `position`, which the iterator keeps up to date.
         func continuing(_ position: EventStreamPosition) -> ResponseStream.Events {
             ResponseStream.Events(stream, limit: limit, position: position)
         }
 
-        /// Returns the iterator of the events, which can be read once, by one iterator.
+        /// Returns the iterator for the events, which can be read once, by one iterator.
         public func makeAsyncIterator() -> Iterator {
             Iterator(
                 stream: stream, parser: ServerSentEvent.Parser(lastEventID: position.lastEventID, limit: limit),

@@ -7,7 +7,7 @@ extension ServerSentEvent {
         /// The value that the data was decoded into.
         public var value: Value
 
-        /// The last event ID that the server has sent, with this event or earlier; empty when there is none.
+        /// The last event ID that the server has sent, with this event or before it; empty if there is none.
         public var lastEventID: String
 
         /// Creates an event from its parts.
@@ -48,7 +48,7 @@ extension ResponseStream {
             self.decode = decode
         }
 
-        /// Returns the iterator of the events, which can be read once, by one iterator.
+        /// Returns the iterator for the events, which can be read once, by one iterator.
         public func makeAsyncIterator() -> Iterator {
             Iterator(sequence: self, events: events.makeAsyncIterator())
         }

@@ -17,7 +17,7 @@ extension ResponseStream {
             self.decode = decode
         }
 
-        /// Returns the iterator of the values, which can be read once, by one iterator.
+        /// Returns the iterator for the values, which can be read once, by one iterator.
         public func makeAsyncIterator() -> Iterator {
             Iterator(lines: lines.makeAsyncIterator(), decode: decode)
         }

@@ -6,7 +6,7 @@ public struct ServerSentEvent: Hashable, Sendable {
     /// The data; several data lines are joined with LF.
     public var data: String
 
-    /// The last event ID that the server has sent, with this event or earlier; empty when there is none.
+    /// The last event ID that the server has sent, with this event or before it; empty if there is none.
     public var lastEventID: String
 
     /// Creates an event from its parts.
@@ -24,7 +24,8 @@ extension ServerSentEvent {
     /// mark at the beginning is ignored; ill-formed UTF-8 becomes U+FFFD. An incomplete event at the end of the stream
     /// is discarded.
     public struct Parser: Sendable {
-        /// The last event ID that the server has sent: the value of Last-Event-ID when the stream is requested again.
+        /// The last event ID that the server has sent; it is the value of Last-Event-ID when the stream is requested
+        /// again.
         public private(set) var lastEventID: String
 
         /// The time to wait before the stream is requested again, at most 24 hours; nil when the server has set none.
@@ -44,7 +45,7 @@ extension ServerSentEvent {
         private var data: [UInt8] = []
         private var eventID: String
 
-        /// Creates a parser at the beginning of a stream.
+        /// Creates a parser for a stream that begins.
         ///
         /// - Parameters:
         ///   - lastEventID: The last event ID of the stream that this one continues.
@@ -127,7 +128,8 @@ extension ServerSentEvent {
             }
         }
 
-        /// Returns the number that `digits` represent, at most 24 hours; nil when one is not a digit or there are none.
+        /// Returns the number that `digits` represent, limited to 24 hours; nil if it has no digits or other
+        /// characters.
         private static func milliseconds(_ digits: ArraySlice<UInt8>) -> Int? {
             guard !digits.isEmpty, digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
             // The value is bounded at each digit, so it cannot overflow, however many digits there are.

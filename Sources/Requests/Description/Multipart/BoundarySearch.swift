@@ -1,7 +1,7 @@
 /// A search for a boundary in bytes by Horspool's algorithm, which skips most of them.
 struct BoundarySearch {
     private let boundary: [UInt8]
-    /// The number of bytes to move forward, by the value of the last byte that was compared.
+    /// The number of bytes to move forward, indexed by the value of the last compared byte.
     private let skips: [Int]
 
     init(_ boundary: String) {

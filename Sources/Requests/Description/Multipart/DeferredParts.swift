@@ -1,4 +1,4 @@
-/// Parts that are created once, when they are first needed; all callers receive the same parts.
+/// Parts that are created once, when they are first needed, for all callers.
 final class DeferredParts: Sendable {
     private enum State {
         case idle

@@ -5,10 +5,11 @@ extension MultipartForm {
     /// generator, which no content can predict. A fixed boundary, written as a literal, is for tests.
     public struct Boundary: Sendable, ExpressibleByStringLiteral {
         private let make: @Sendable () -> String
-        /// Whether generating it again may give another boundary.
+        /// Whether generating it again may result in another boundary.
         let isGenerated: Bool
 
-        /// The prefix of the form's style, then 128 bits from the system's secure random number generator.
+        /// A boundary that consists of the prefix of the form's style and 128 bits from the system's secure random
+        /// number generator.
         public static let random = MultipartForm.Boundary { "" }
 
         /// Returns a boundary that `make` generates each time the request is prepared.
@@ -18,8 +19,8 @@ extension MultipartForm {
 
         /// Creates a fixed boundary.
         ///
-        /// It must have 1 to 70 of the characters of RFC 2046 §5.1.1 and not end in a space; otherwise preparing the
-        /// request fails with ``BodyProvider/BodyError/invalidBoundary`` as the underlying error.
+        /// It must have 1 to 70 characters that RFC 2046 §5.1.1 allows, and must not end in a space; otherwise
+        /// preparing the request fails with ``BodyProvider/BodyError/invalidBoundary`` as the underlying error.
         public init(_ text: String) {
             make = { text }
             isGenerated = false
@@ -35,7 +36,7 @@ extension MultipartForm {
             isGenerated = true
         }
 
-        /// Returns the boundary of one body.
+        /// Returns the boundary for one body.
         ///
         /// - Throws: `BodyProvider.BodyError.invalidBoundary` for a boundary that is not allowed in a message.
         package func drawn(prefix: String) throws(BodyProvider.BodyError) -> String {
@@ -72,12 +73,13 @@ extension MultipartForm {
 extension MultipartForm {
     /// A style of multipart form, for the differences between HTTP clients.
     public struct Style: Hashable, Sendable {
-        /// The content type of text parts and fields that have none of their own; nil sends no Content-Type.
+        /// The content type of text parts and fields without their own; nil sends no Content-Type.
         package var textType: MediaType?
         /// The prefix of random boundaries.
         package var boundaryPrefix: String
-        /// Whether a form without parts is sent as its closing delimiter; otherwise there is no body and no content
-        /// type.
+        /// Whether a form without parts is sent as its closing delimiter.
+        ///
+        /// If false, there is no body and no content type.
         package var sendsEmptyForms: Bool
 
         /// A style that sends text parts as `text/plain; charset=utf-8`, and a form without parts as its closing

@@ -37,7 +37,7 @@ extension MultipartForm.Part {
         return word
     }
 
-    /// Returns the text of a part without the secrets that its names show.
+    /// Returns the text of a part without the secrets that its names identify.
     private static func shown(_ text: String, _ type: MediaType?, _ redaction: ExchangeRedaction) -> String {
         let header = Header(type.map { [.contentType($0)] } ?? [])
         return String(decoding: redaction.body(Array(text.utf8), header), as: UTF8.self)
@@ -68,8 +68,9 @@ extension MultipartForm.Part {
         return .file(path.utf8.first == UInt8(ascii: "-") ? "./" + path : path)
     }
 
-    /// Returns whether curl reads `type` as it is: it ends a type at a comma, does not unquote it, and has options with
-    /// the names of these parameters.
+    /// Returns whether curl passes `type` on unchanged.
+    ///
+    /// It ends a type at a comma, does not unquote it, and has options with the names of some parameters.
     private static func isPlain(_ type: MediaType) -> Bool {
         type.rawValue.utf8.allSatisfy { Token.isTokenByte($0) || "/; =".utf8.contains($0) }
             && !type.parameters.contains { parameter in

@@ -36,7 +36,7 @@ extension MultipartForm {
 
         /// Returns `text` with quotation marks and all control characters escaped as `%XX`.
         ///
-        /// Browsers escape only CR and LF of the control characters (decision 0023).
+        /// Of the control characters, browsers escape only CR and LF (decision 0023).
         private static func escaped(_ text: String) -> String {
             let isEscaped = { (byte: UInt8) in byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") }
             guard text.utf8.contains(where: isEscaped) else { return text }
@@ -67,7 +67,9 @@ extension MultipartForm.Part {
         MultipartForm.Part(.body(.bytes(data)), disposition: (name, filename), contentType: contentType)
     }
 
-    /// Returns a part with the file at `url`, or with the `range` of its bytes, read while it is sent.
+    /// Returns a part with the file at `url`, or with the bytes of the file in `range`.
+    ///
+    /// The file is read while it is sent.
     ///
     /// Without a `filename` it has the last path component of the URL, and without a `contentType`, the filename
     /// extension decides. Preparing the request throws when `url` is not a file URL or the file cannot be read.
@@ -79,14 +81,14 @@ extension MultipartForm.Part {
             contentType: contentType ?? MediaType(filename: url.lastPathComponent))
     }
 
-    /// Returns a part with any body, such as a stream; a declared length is checked while the body is sent.
+    /// Returns a part with `body`, such as a stream; a declared length is checked while the body is sent.
     public static func body(
         _ body: RequestBody, name: String, filename: String? = nil, contentType: MediaType = .binary
     ) -> MultipartForm.Part {
         MultipartForm.Part(.body(body), disposition: (name, filename), contentType: contentType)
     }
 
-    /// Returns a part with any body and the whole header `header`, which includes Content-Disposition.
+    /// Returns a part with `body` and the complete header `header`, which includes Content-Disposition.
     public static func part(_ body: RequestBody, header: Header) -> MultipartForm.Part {
         MultipartForm.Part(.body(body), disposition: nil, contentType: nil, fields: header)
     }

@@ -30,7 +30,7 @@ public struct MultipartForm: Sendable {
 
     /// Returns the body and sets the content type.
     ///
-    /// An empty form whose style does not send it has no body, and its content type is not set.
+    /// An empty form that its style does not send has no body, and its content type is not set.
     func body(updating header: inout Header) throws -> RequestBody {
         let all = try allParts()
         if all.isEmpty, !style.sendsEmptyForms { return .none }
@@ -52,7 +52,8 @@ public struct MultipartForm: Sendable {
 
     /// Returns a boundary and the layout of `parts`.
     ///
-    /// The boundary does not occur in content that is in memory; a generated boundary that does is generated again.
+    /// The boundary does not occur in content that is in memory: a generated boundary that does occur is generated
+    /// again.
     private func layout(of parts: [Part]) throws -> (String, MultipartLayout) {
         // A limit, because a function that always generates the same boundary would never succeed.
         for _ in 0..<(boundary.isGenerated ? 8 : 1) {

@@ -6,8 +6,8 @@ struct MultipartLayout: Sendable {
         case deferred(DeferredParts)
     }
 
-    /// The largest content, in bytes, that is copied next to its header; larger ones are sent as they are (decision
-    /// 0005).
+    /// The maximum length in bytes of content that is copied next to its header; longer content is sent as it is
+    /// (decision 0005).
     private static let maximumCopiedLength = 16 << 10
 
     private(set) var pieces: [Piece] = []
@@ -63,7 +63,7 @@ struct MultipartLayout: Sendable {
         add(bodyLength)  // the buffered bytes are counted when they are flushed
     }
 
-    /// Adds the length of a piece, nil if it is unknown.
+    /// Adds the length of a piece; nil if it is unknown.
     private mutating func add(_ count: Int?) {
         guard let count, let (sum, overflow) = length?.addingReportingOverflow(count), !overflow else {
             length = nil
@@ -80,7 +80,7 @@ struct MultipartLayout: Sendable {
         flush()
     }
 
-    /// Moves the buffered bytes to a piece of their own.
+    /// Moves the buffered bytes to a separate piece.
     mutating func flush() {
         guard !buffer.isEmpty else { return }
         add(buffer.count)

@@ -1,13 +1,13 @@
-/// A set of parameters of a request, and their destination.
+/// A set of parameters of a request, and where they are sent.
 ///
-/// A request can have several sets. When it is prepared, the sets of one destination are merged: a later value takes
-/// the place of an earlier value of the same name, and the last set determines the format. A form, JSON and a property
+/// A request can have several sets. When it is prepared, sets with the same destination are merged: a later value
+/// replaces an earlier value with the same name, and the last set determines the format. A form, JSON and a property
 /// list share the one body, and the kind that was added last is sent. A body that was set with ``Request/sending(_:)``
 /// is not replaced: parameters for a form, JSON or a property list are then omitted, and parameters for
-/// ``Destination/byMethod`` go to the query. A multipart form sends parameters for a form or a property list as fields
-/// after its own parts.
+/// ``Destination/byMethod`` are added to the query. A multipart form sends parameters for a form or a property list as
+/// fields after its own parts.
 public struct ParameterSet: Sendable {
-    /// The part of a request that parameters are written to.
+    /// The part of a request to which parameters are written.
     public struct Destination: Sendable {
         enum Kind: Sendable {
             case query(RequestParameters.Format)
@@ -40,11 +40,11 @@ public struct ParameterSet: Sendable {
         /// The body, as a property list in XML.
         public static let propertyList = Destination(kind: .propertyList)
 
-        /// The query for GET, HEAD and DELETE and beside a body of another kind, and otherwise a form in the body.
+        /// The query for GET, HEAD and DELETE and if there is a body of another kind; otherwise a form in the body.
         public static let byMethod = Destination.byMethod()
 
-        /// Returns a destination in the query for some methods and beside a body of another kind, and in the body
-        /// otherwise.
+        /// Returns a destination in the query for some methods and if there is a body of another kind, and otherwise in
+        /// the body.
         ///
         /// - Parameters:
         ///   - format: The format of the query or the form.
@@ -74,13 +74,13 @@ public struct ParameterSet: Sendable {
 
     private let make: @Sendable () throws -> RequestParameters
 
-    /// Creates a set of `parameters` that go to `destination`.
+    /// Creates a set of `parameters` for `destination`.
     public init(_ parameters: RequestParameters, in destination: Destination) {
         self.destination = destination
         make = { parameters }
     }
 
-    /// Creates a set of the parameters that `value` encodes to, which go to `destination`.
+    /// Creates a set for `destination` with the parameters that `value` encodes to.
     ///
     /// The value is encoded each time the request is prepared.
     public init(encoding value: some Encodable & Sendable, in destination: Destination) {

@@ -1,6 +1,6 @@
 /// The parameters of a request, merged and assigned to the destinations for its method.
 ///
-/// It is a class, so that the many requests without parameters pass only an optional reference.
+/// It is a class, so that requests without parameters, which are most, pass only an optional reference.
 final class ResolvedParameters {
     /// The parameters for the body, by the kind of body.
     enum Body {
@@ -15,7 +15,7 @@ final class ResolvedParameters {
     private(set) var body: Body?
     private(set) var custom: [(RequestParameters, Apply)] = []
 
-    /// Resolves `sets` for a request with `method` and the provider `own` of a body that was set explicitly.
+    /// Resolves `sets` for a request with `method`; `own` provides a body that was set explicitly.
     ///
     /// - Throws: ``RequestParameters/ParameterError``, or the error of an `Encodable` value.
     init(_ sets: [ParameterSet], method: HTTPMethod, besides own: BodyProvider) throws {
@@ -66,7 +66,7 @@ final class ResolvedParameters {
         return merged
     }
 
-    /// Returns the provider of the request's body, given the provider `own` that was set explicitly.
+    /// Returns the provider of the request's body; `own` provides a body that was set explicitly.
     func bodyProvider(besides own: BodyProvider) -> BodyProvider {
         switch (own.kind, body) {
         case (_, nil): own

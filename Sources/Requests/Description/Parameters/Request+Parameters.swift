@@ -10,7 +10,7 @@ extension Request {
         adding(ParameterSet(parameters, in: destination))
     }
 
-    /// Returns this request with the parameters that `value` encodes to added.
+    /// Returns this request with the parameters that `value` encodes to.
     ///
     /// The value is encoded each time the request is prepared.
     @_disfavoredOverload
@@ -29,7 +29,7 @@ extension Request {
     /// Returns this request with its query replaced by `parameters`, which can contain arrays, dictionaries and dates.
     ///
     /// A literal with nested or mixed values selects this function: `["tags": ["a", 1], "size": ["width": 3]]`. A null
-    /// value is sent as a bare name unless `format` determines otherwise; see ``RequestParameters/Format/nulls``.
+    /// value is sent as a bare name unless `format` has another style; see ``RequestParameters/Format/nulls``.
     @_disfavoredOverload
     public consuming func with(
         query parameters: RequestParameters, format: RequestParameters.Format = .standard
