@@ -1,10 +1,12 @@
-/// The rule for bearer tokens: one or more visible ASCII characters (RFC 6749 A.12, without the space, which would end
-/// the token in a field).
+/// The rule for bearer tokens: one or more visible ASCII characters (RFC 6749 A.12).
+///
+/// The space is excluded, because it would end the token in a field.
 ///
 /// RFC 6750 §2.1 allows fewer, but servers issue tokens such as `5|abc`, and the app does not choose them.
 package enum BearerToken {
-    /// Returns the reason why `token` cannot be sent, which names the first invalid character but not the token;
-    /// nil for a valid one.
+    /// Returns the reason why `token` cannot be sent; nil for a valid token.
+    ///
+    /// The reason names the first invalid character, but does not contain the token.
     package static func problem(of token: some StringProtocol) -> String? {
         guard !token.isEmpty else { return "it is empty" }
         var offset = 0
@@ -19,7 +21,7 @@ package enum BearerToken {
         return nil
     }
 
-    /// Returns the problem of the token in the value of an Authorization field; nil for another scheme.
+    /// Returns the problem of the bearer token in the value of an Authorization field; nil for another scheme.
     static func problem(ofAuthorization value: String) -> String? {
         let bytes = value.utf8
         guard let space = bytes.firstIndex(of: UInt8(ascii: " ")),

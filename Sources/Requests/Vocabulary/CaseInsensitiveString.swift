@@ -66,7 +66,7 @@ package enum ASCIIFolding {
 
     /// Hashes the folded bytes.
     ///
-    /// The hasher is seeded for each process, so a peer cannot choose names that collide (decision 0022).
+    /// The hasher is seeded for each process, so a peer cannot choose names with colliding hashes (decision 0022).
     package static func hash(_ string: String, into hasher: inout Hasher) {
         for byte in string.utf8 { hasher.combine(folded(byte)) }
         // 0xFF is never part of UTF-8; it makes "a", "b" and "ab", "" hash differently.

@@ -1,10 +1,11 @@
 /// The secrets in the values of fields that identify a user.
 enum CredentialText {
-    /// The schemes whose credentials are one word (RFC 6750 §2.1, RFC 7617 §2, RFC 4559 §4).
+    /// The schemes whose credentials are a single word (RFC 6750 §2.1, RFC 7617 §2, RFC 4559 §4).
     private static let wordSchemes = ["basic", "bearer", "negotiate", "ntlm"]
 
-    /// The schemes whose parameters are public, except for those with secret names and `response` (RFC 7616 §3.4,
-    /// RFC 5849 §3.5.1, and the signatures of requests).
+    /// The schemes whose parameters are public, except for parameters with secret names and `response`.
+    ///
+    /// See RFC 7616 §3.4, RFC 5849 §3.5.1, and the signatures of requests.
     private static let parameterSchemes = ["digest", "oauth", "signature"]
     private static let signaturePrefixes = ["aws4-", "goog4-"]
 

@@ -5,7 +5,7 @@ import CRequestsClock
 /// `ContinuousClock.Instant` belongs to a library whose layouts may change, so that a type that stores one is laid out
 /// at run time and copied by function calls. This type avoids that cost. Arithmetic saturates.
 package struct Deadline: Comparable, Hashable, Sendable {
-    /// One instant in the terms of both clocks, which have the same pace.
+    /// One instant on both clocks, which run at the same pace.
     private static let origin = (instant: ContinuousClock.now, nanoseconds: rp_now())
 
     /// The nanoseconds since the clock's origin.

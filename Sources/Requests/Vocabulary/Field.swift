@@ -40,7 +40,7 @@ public struct Field: Sendable {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 
-    /// Appends ``valueBytes`` to `buffer`, without an array of their own if they are UTF-8.
+    /// Appends ``valueBytes`` to `buffer`; UTF-8 bytes are appended without an intermediate array.
     package func appendValueBytes(to buffer: inout [UInt8]) {
         if isLatin1 { buffer.append(contentsOf: valueBytes) } else { buffer.append(contentsOf: value.utf8) }
     }

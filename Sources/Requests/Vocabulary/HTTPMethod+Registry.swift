@@ -5,7 +5,7 @@ extension HTTPMethod {
         case safe
         /// The method is idempotent, and not safe.
         case idempotent
-        /// The method is neither, or not registered.
+        /// The method is neither safe nor idempotent, or not registered.
         case none
     }
 

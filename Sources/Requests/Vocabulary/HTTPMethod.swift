@@ -37,7 +37,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// TRACE (RFC 9110 §9.3.8).
     public static var trace: HTTPMethod { HTTPMethod("TRACE") }
 
-    /// Whether several identical requests have the same intended effect as one (RFC 9110 §9.2.2).
+    /// Whether repeating a request has the same intended effect as sending it once (RFC 9110 §9.2.2).
     ///
     /// The value follows the IANA HTTP Method Registry. It is true for GET, HEAD, OPTIONS, TRACE, PUT, DELETE and
     /// QUERY (RFC 10008), and for nearly all methods of WebDAV and its extensions, such as PROPFIND, REPORT and SEARCH.

@@ -145,7 +145,7 @@ public struct Header: Sendable {
         }
     }
 
-    /// Returns whether the header contains a field with the name of any field of `other`.
+    /// Returns whether the header contains a field whose name occurs in `other`.
     package func containsAny(of other: Header) -> Bool {
         guard !isEmpty, case .fields(let others) = other.storage else {
             return !isEmpty && other.contains { contains($0.name) }
@@ -153,7 +153,7 @@ public struct Header: Sendable {
         return others.indices.contains { contains(others[$0].name) }
     }
 
-    /// Returns the result of calling `read` with the value's bytes of the only field named `name`.
+    /// Calls `read` with the value bytes of the only field named `name`, and returns its result.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
@@ -232,7 +232,7 @@ extension Header {
         }
     }
 
-    /// The number of bytes of all names and values.
+    /// The total number of bytes in all names and values.
     package var byteCount: Int {
         switch storage {
         case .received(let received): received.byteCount

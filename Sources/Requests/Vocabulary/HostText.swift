@@ -1,6 +1,6 @@
 /// The spellings of one host.
 package enum HostText {
-    /// Returns the form of `host` in which two spellings of one host are equal.
+    /// Returns the canonical form of `host`, which is equal for all spellings of one host.
     ///
     /// An IPv6 address is in its canonical form and in brackets, as in ``TargetURI/host``. A name is in lower case and
     /// in ASCII (`xn--…`), without the dot at its end. Other text, such as an IPv4 address, is returned unchanged.

@@ -9,7 +9,7 @@ struct JSONBuilder {
 
     /// The complete values whose containers are incomplete.
     ///
-    /// One array for all containers: a value nested in arrays of its own would be copied at each level.
+    /// All containers share one array: a value in nested arrays would be copied at each level.
     private var values: [JSONValue] = []
     private var names: [(text: String, offset: Int)] = []
     private var open: [Container] = []
@@ -38,7 +38,9 @@ struct JSONBuilder {
         names.append((text, offset))
     }
 
-    /// Completes the innermost container and returns the first error of its names, or nil if there is none.
+    /// Completes the innermost container.
+    ///
+    /// Returns the first error in its names; nil if there is none.
     @discardableResult
     mutating func end() -> JSONValue.SyntaxError? {
         let container = open.removeLast()

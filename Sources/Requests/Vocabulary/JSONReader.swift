@@ -14,7 +14,7 @@ struct JSONReader {
     /// The next byte, or nil at the end.
     var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Returns an error with the current position.
+    /// Returns an error at the current position.
     func error(_ problem: JSONValue.SyntaxError.Problem) -> JSONValue.SyntaxError {
         JSONValue.SyntaxError(problem: problem, offset: min(position, bytes.count))
     }
@@ -60,7 +60,7 @@ struct JSONReader {
         return true
     }
 
-    /// Reads a scalar or an empty container, and begins the containers before it.
+    /// Reads a scalar or an empty container, and begins any containers that enclose it.
     private mutating func value() throws(JSONValue.SyntaxError) {
         while true {
             skipWhitespace()

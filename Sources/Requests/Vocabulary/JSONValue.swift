@@ -61,7 +61,7 @@ extension JSONValue {
     /// The members of the object, or nil for other kinds of value.
     public var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
 
-    /// The members of the object, or the single member `data` with this value for other kinds of value.
+    /// The members of the object; for other kinds of value, the single member `data` with this value.
     public var asObject: [String: JSONValue] { object ?? ["data": self] }
 
     /// The string, number or boolean as text, or nil for other kinds of value.
@@ -84,10 +84,10 @@ extension JSONValue {
         /// The element of an array, counted from 0.
         case index(Int)
 
-        /// Creates the component of the member with the name `value`.
+        /// Creates a component for the member with the name `value`.
         public init(stringLiteral value: String) { self = .key(value) }
 
-        /// Creates the component of the element at the index `value`.
+        /// Creates a component for the element at the index `value`.
         public init(integerLiteral value: Int) { self = .index(value) }
     }
 

@@ -39,8 +39,8 @@ public struct MediaType: Sendable {
 
     /// Returns whether a decoder that accepts this type can decode `other`.
     ///
-    /// These are the types that it ``matches(_:)``. JSON also includes `text/json`, `text/javascript` and every subtype
-    /// that ends in `+json` (RFC 6839 §3.1), and XML every subtype that ends in `+xml` (RFC 7303 §4).
+    /// These are the types that this type ``matches(_:)``. JSON also includes `text/json`, `text/javascript` and every
+    /// subtype that ends in `+json` (RFC 6839 §3.1), and XML every subtype that ends in `+xml` (RFC 7303 §4).
     package func reads(_ other: MediaType) -> Bool {
         if matches(other) { return true }
         if self == .xml { return other.isXML }

@@ -1,6 +1,6 @@
 /// The state of the last segment of a path, to detect an interpolation that makes it empty, `.` or `..`.
 struct PathSegment: Sendable {
-    /// The number of dots in a segment of at most two dots and nothing else; 3 for any other segment.
+    /// The number of dots in a segment that consists of at most two dots; 3 for any other segment.
     private var dots = 0
     private var isInterpolated = false
     private var isRaw = false
@@ -15,7 +15,7 @@ struct PathSegment: Sendable {
         append(value: bytes)
     }
 
-    /// The error of the segment if it ends here, or nil.
+    /// The error of the segment if it ends here; nil if it is valid.
     var problem: RequestError.InvalidRequest? {
         switch dots {
         case 0 where isInterpolated: .emptySegment
@@ -99,7 +99,7 @@ struct PathSegment: Sendable {
 
 /// The error of a path, with the value that caused it.
 ///
-/// It is a class, so that the paths without an error, which are nearly all, store only one word for it.
+/// It is a class, so that paths without an error, which are nearly all, store only one word for it.
 final class PathProblem: Sendable {
     let reason: RequestError.InvalidRequest
     /// The interpolated value, or nil if the text of the literal is the cause.

@@ -8,7 +8,7 @@ struct PathTemplate: Sendable {
 
     /// The text of the template if the positions of the values cannot express it; empty otherwise.
     private let written: String
-    /// Whether `written` is the text of the template.
+    /// Whether `written` is the template's text.
     // In place of an optional string, which takes twice as long to copy and to release.
     private let isWritten: Bool
 

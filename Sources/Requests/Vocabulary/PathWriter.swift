@@ -10,7 +10,7 @@ struct PathWriter: Sendable {
     private(set) var count: UInt8 = 0
 
     private var segment = PathSegment()
-    /// The value that makes the last segment invalid unless more text follows, or the last raw text.
+    /// The value that makes the last segment invalid unless more text follows; or else the last raw text.
     private var suspect: String?
     /// The position after the last value.
     private var lastValueEnd = 0

@@ -100,7 +100,7 @@ public struct PercentEncoding: Hashable, Sendable {
         return text.withUTF8 { encodedCount(of: $0, spacesAsPlus: spacesAsPlus) }
     }
 
-    /// Writes `text` encoded, with spaces as `+` if `spacesAsPlus` is true.
+    /// Writes `text` encoded; a space is written as `+` if `spacesAsPlus` is true.
     func write(_ text: String, spacesAsPlus: Bool = false, with writer: inout ByteWriter) {
         var text = text
         text.withUTF8 { write($0, spacesAsPlus: spacesAsPlus, with: &writer) }

@@ -88,7 +88,8 @@ public struct QueryItems: Hashable, Sendable {
 
     /// Returns an upper bound for the number of bytes that ``write(_:spacesAsPlus:with:)`` writes.
     ///
-    /// The bound of a short query is three times its length; a long one is counted, because it would waste memory.
+    /// For a short query the bound is three times its length. A long query is counted, because that bound would waste
+    /// memory.
     func encodedCapacity(with encoding: PercentEncoding) -> Int {
         let length = items.reduce(items.count) { $0 + $1.name.utf8.count + ($1.value.map { $0.utf8.count + 1 } ?? 0) }
         return length < 256 ? length * 3 : encodedCount(with: encoding)

@@ -1,7 +1,7 @@
 extension ReceivedFields {
     /// The fields of a section while it is read.
     ///
-    /// A writer cannot be copied, and no other value refers to its memory, so no append checks that.
+    /// A writer cannot be copied, and no other value refers to its memory, so appending needs no check for that.
     package struct Writer: ~Copyable {
         /// The memory, whose counts are updated by ``storeCounts()``; nil before the first field.
         var memory: Memory?
@@ -10,7 +10,7 @@ extension ReceivedFields {
         package private(set) var count = 0
         /// The number of bytes of text.
         var text = 0
-        /// The distance from a byte's position in the received bytes to its position in the text.
+        /// The distance from the position of a byte in the received bytes to its position in the text.
         var distance: Int
     }
 }
@@ -169,8 +169,9 @@ extension ReceivedFields.Writer {
         return true
     }
 
-    /// Returns the result of calling `read` with the value of the last field, whose text has been appended, or nil if
-    /// there is no field.
+    /// Calls `read` with the value of the last field, and returns its result; nil if there is no field.
+    ///
+    /// The text of the field must have been appended.
     package func withLastValue<Result>(_ read: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
         storeCounts()
         guard count > 0, let memory else { return nil }

@@ -1,4 +1,6 @@
-/// The fields of a section as they were received: their bytes in one buffer, from which a field is created on access.
+/// The fields of a section as they were received.
+///
+/// Their bytes are in one buffer, from which a field is created on access.
 ///
 /// Most fields of a response are never read, so one allocation is sufficient for a head (decision 0015).
 package struct ReceivedFields: @unchecked Sendable {  // the memory is written only while one value refers to it
@@ -26,7 +28,7 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         }
     }
 
-    /// The text from the beginning, and the locations backwards from the end.
+    /// A buffer with the text from the beginning, and the locations backwards from the end.
     package typealias Memory = ManagedBuffer<Counts, UInt8>
 
     var memory: Memory
@@ -70,7 +72,7 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         }
     }
 
-    /// Returns new memory of `capacity` bytes, with the content of other memory that is not larger.
+    /// Returns new memory of `capacity` bytes with the content of `old`, which must not be larger.
     static func memory(of capacity: Int, copying old: Memory?) -> Memory {
         let memory = Memory.create(minimumCapacity: capacity) { _ in Counts(capacity: capacity) }
         old?.withUnsafeMutablePointers { oldCounts, oldBytes in
@@ -112,7 +114,7 @@ extension ReceivedFields {
         }
     }
 
-    /// The number of bytes of all names and values.
+    /// The total number of bytes in all names and values.
     var byteCount: Int {
         (0..<count).reduce(0) { $0 + withBytes(at: $1) { name, value, _ in name.count + value.count } }
     }
@@ -134,7 +136,7 @@ extension ReceivedFields {
         }
     }
 
-    /// Returns the result of calling `read` with the bytes of a field.
+    /// Calls `read` with the bytes of a field, and returns its result.
     ///
     /// - Parameters:
     ///   - position: The position of the field, which must be a valid index.

@@ -2,13 +2,15 @@
 struct SecretValue {
     /// The bytes of the value; for JSON with its quotation marks.
     let range: Range<Int>
-    /// Whether it is a value of JSON, whose placeholder needs quotation marks.
+    /// Whether it is a JSON value, whose placeholder needs quotation marks.
     let isJSON: Bool
 }
 
 extension Redaction {
-    /// Returns the values with secret names in a body: items of a form, parts of a multipart form and their fields,
-    /// elements and attributes of XML, and members of JSON.
+    /// Returns the values with secret names in a body.
+    ///
+    /// They are items of a form, parts of a multipart form and their fields, elements and attributes of XML, and
+    /// members of JSON.
     ///
     /// JSON is found in text of any type, even if it is malformed. An item of a form, or a string of JSON, that
     /// contains JSON with a secret is a secret as a whole. The time is linear in the length of the body.
@@ -64,7 +66,7 @@ extension Redaction {
         }
     }
 
-    /// Returns the values of the secret fields of a part, which begins two bytes later than in the form.
+    /// Returns the values of the secret fields in the header of a part, which begins two bytes later than in the form.
     private func fields(of header: ArraySlice<UInt8>) -> [SecretValue] {
         header.split(separator: 0x0A).compactMap { line in
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")),

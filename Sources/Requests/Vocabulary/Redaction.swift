@@ -7,7 +7,7 @@
 /// Names are compared without regard to ASCII case and punctuation: `accessToken`, `access_token` and `Access-Token`
 /// are one name.
 public struct Redaction: Hashable, Sendable {
-    /// The keys of the names that this redaction has in addition to the standard ones.
+    /// The keys of names that this redaction adds to the standard names.
     private var ownKeys: Set<[UInt8]>
 
     /// Creates a redaction of the standard names and of `names`, such as `["key", "pin"]`.
@@ -17,8 +17,10 @@ public struct Redaction: Hashable, Sendable {
         ownKeys = Set(names.map { SecretNames.key(of: $0.utf8) }.filter { !$0.isEmpty })
     }
 
-    /// The redaction of Authorization, Proxy-Authorization, Cookie, Set-Cookie, and the usual names of passwords, API
-    /// keys, tokens, signatures and session identifiers.
+    /// The redaction of the standard names.
+    ///
+    /// They are Authorization, Proxy-Authorization, Cookie, Set-Cookie, and the usual names of passwords, API keys,
+    /// tokens, signatures and session identifiers.
     ///
     /// Everyday names such as `key`, `code`, `state`, `pin` and `id` are not among them, nor are tokens that only
     /// continue a list, such as `pageToken`.
@@ -42,7 +44,7 @@ public struct Redaction: Hashable, Sendable {
 }
 
 extension Redaction {
-    /// The treatment of secrets in text.
+    /// How secrets are treated in text.
     public enum Secrets: Hashable, Sendable {
         /// Secrets are replaced by ``Redaction/placeholder``.
         case redacted
@@ -51,17 +53,17 @@ extension Redaction {
     }
 }
 
-/// The table of the names whose values are secrets (decision 0063).
+/// The table of names whose values are secrets (decision 0063).
 ///
 /// It decides what is redacted, and what a redirect to another origin removes. A name is found by its key: its letters
 /// and digits in lower case, without digits at the end.
 private enum SecretNames {
-    /// The keys of names that are secret only as a whole.
+    /// The keys of names that are secret only if the whole key is equal.
     private static let keys = Set(
         ["auth", "authcode", "cookie", "csrf", "hmac", "session", "setcookie", "sig", "xauth", "xsession", "xsrf"]
             .map { Array($0.utf8) })
 
-    /// The endings of keys that are secret.
+    /// Endings that make a key secret.
     private static let endings = [
         "accesskey", "apikey", "applicationkey", "assertion", "authkey", "authorization",
         "authorizationcode", "codeverifier", "devicecode", "functionskey", "jwt", "otp", "passcode", "passphrase",
@@ -70,7 +72,7 @@ private enum SecretNames {
         "signature", "signingkey", "subscriptionkey", "token",
     ].map { Array($0.utf8) }
 
-    /// The endings of keys that are not secret although they match ``endings``: places in a list, and identifiers of
+    /// Endings that make a key public although it ends in one of ``endings``: places in a list, and identifiers of
     /// requests.
     private static let publicEndings = [
         "canceltoken", "clientrequesttoken", "continuationtoken", "continuetoken", "cursortoken", "nexttoken",

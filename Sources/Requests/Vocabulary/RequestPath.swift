@@ -72,7 +72,7 @@ public struct RequestPath: Sendable {
 
     /// Returns this path followed by `other`, with one slash between them.
     ///
-    /// Use it to put a prefix before every path of an API, because it keeps what the text of a path does not show: the
+    /// Use it to put a prefix before every path of an API. It keeps what the text of a path does not show: the
     /// template, the error, and whether the path is a URI reference.
     ///
     /// - Parameter other: The path to append. A URI reference replaces this path, and an empty path changes nothing.

@@ -53,7 +53,7 @@ enum Escape: UInt8 {
         }
     }
 
-    /// Returns whether `text` from `position` is only the beginning of an escape.
+    /// Returns whether `text` ends within an escape that begins at `position`.
     func isTruncated(_ text: UnsafeBufferPointer<UInt8>, at position: Int) -> Bool {
         let left = text.count - position
         if self == .json {
@@ -79,14 +79,14 @@ enum Escape: UInt8 {
     }
 }
 
-/// The search for backslashes that would form an escape with the first byte of a secret.
+/// A search for backslashes that would form an escape with the first byte of a secret that follows.
 struct Lookahead {
-    /// The numbers of times that percent-encoding and JSON can be decoded.
+    /// How often percent-encoding can still be decoded, and how often JSON.
     private let percent: Int
     private let json: Int
     private let isBeginning: (UInt32) -> Bool
 
-    /// The number of decoded bytes that are examined for the beginning of a secret that is encoded once more.
+    /// The number of decoded bytes that are examined for the beginning of a secret with one more encoding.
     private static let limit = 24
 
     /// Creates a search before a text is decoded as JSON.

@@ -5,14 +5,16 @@
 /// secret that the end of the text truncates is found if at least four bytes of it are present. The time is linear in
 /// the length of the text, for each secret that may be in it.
 package struct SecretFinder: Sendable {
-    /// The minimum number of bytes of a secret that is searched for; shorter ones would match unrelated text.
+    /// The minimum length in bytes of a secret that is searched for; shorter ones would match unrelated text.
     package static let shortest = 5
 
-    /// The minimum number of bytes that identify a secret which the end of the text truncates.
+    /// The minimum number of bytes that identify a secret truncated by the end of the text.
     package static let shortestBeginning = 4
 
     private let patterns: [Pattern]
-    /// For each hash, whether the first four bytes of any secret have it; most texts contain none of these hashes.
+    /// For each hash, whether the first four bytes of any secret have it.
+    ///
+    /// Most texts contain none of these hashes.
     private var beginnings: [Bool] = []
 
     /// The number of bytes after a position that must be searched to find every secret that begins before it.
@@ -88,7 +90,7 @@ private struct Pattern: Sendable {
     let bytes: [UInt8]
     /// The first four bytes.
     let beginning: UInt32
-    /// The number of matched bytes to continue with after a mismatch, by the number matched before it less 1.
+    /// The number of matched bytes to continue with after a mismatch; index n applies after n + 1 matched bytes.
     private let resumptions: [Int]
 
     init(_ bytes: [UInt8]) {
@@ -124,15 +126,16 @@ private struct Pattern: Sendable {
 
 /// A text with its escapes decoded, and the original position of each byte.
 private struct DecodedText {
-    /// The maximum number of bytes that encode one byte of a secret: the five of `%25XX`, each as `\u0025` in which
-    /// each byte is again `\u0025`.
+    /// The maximum number of bytes that encode one byte of a secret.
+    ///
+    /// These are the five bytes of `%25XX`, each as `\u0025`, in which each byte is again `\u0025`.
     static let longestUnit = 180
 
     /// The number of times that each kind of escape is decoded.
     private static let depth = 2
 
     let bytes: [UInt8]
-    /// The position of each byte and of the end in the original, or nil if nothing has been decoded.
+    /// The position of each byte, and of the end, in the original; nil if nothing has been decoded.
     private let starts: [Int]?
     /// The number of times that percent-encoding and JSON have been decoded.
     private var depths = (percent: 0, json: 0)
@@ -145,7 +148,7 @@ private struct DecodedText {
     /// Returns the position in the original of the byte at `index`.
     func start(of index: Int) -> Int { starts?[index] ?? index }
 
-    /// Returns `text` and all its decoded forms that are searched for secrets.
+    /// Returns `text` and all its decoded forms that must be searched for secrets.
     ///
     /// - Parameters:
     ///   - text: The text.

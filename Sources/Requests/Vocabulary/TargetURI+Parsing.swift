@@ -46,7 +46,7 @@ extension TargetURI {
             query: try Self.encoded(parts.query), fragment: try Self.encoded(parts.fragment))
     }
 
-    /// Returns a part of a URI with the bytes encoded that `encoding` does not leave unchanged; valid `%XX` is kept.
+    /// Returns a part of a URI, encoded with `encoding`; valid `%XX` is kept.
     static func encoded(
         _ text: ArraySlice<UInt8>, with encoding: PercentEncoding
     ) throws(RequestError.InvalidRequest) -> String {
@@ -143,7 +143,7 @@ private struct Authority {
         byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\")
     }
 
-    /// Returns the port of `text`, a colon and digits; nil if there are no digits.
+    /// Returns the port in `text`, which is a colon and digits; nil if there are no digits.
     private static func port(_ text: ArraySlice<UInt8>) throws(RequestError.InvalidRequest) -> Int? {
         guard let first = text.first else { return nil }
         let digits = text.dropFirst()
@@ -164,7 +164,7 @@ private struct Authority {
         return ("[\(canonical)]", try zone(text[(percent + 1)...]))
     }
 
-    /// Returns the zone in the text after the `%` of an IPv6 address, in which only a leading `%25` may be encoded.
+    /// Returns the zone of an IPv6 address from the text after its `%`; only a leading `%25` may be encoded.
     private static func zone(_ text: ArraySlice<UInt8>) throws(RequestError.InvalidRequest) -> String {
         let isEscaped = text.starts(with: "25".utf8)
         let zone = isEscaped ? text.dropFirst(2) : text

@@ -139,7 +139,7 @@ public struct TargetURI: Sendable {
     /// The request target in origin-form: the path and the query (RFC 9112 §3.2.1).
     public var requestTarget: String { parts.requestTarget }
 
-    /// The scheme, host and port as text (RFC 6454 §6.1), without the zone of an IPv6 address.
+    /// The scheme, host and port as text (RFC 6454 §6.1); the zone of an IPv6 address is left out.
     ///
     /// To check whether two targets may share secrets, call ``hasSameOrigin(as:)``, which also compares the zone.
     public var origin: String { parts.server.origin.text }

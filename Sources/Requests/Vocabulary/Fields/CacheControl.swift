@@ -6,10 +6,10 @@ public struct CacheControl: Hashable, Sendable {
     /// argument has an empty one.
     public var directives: FieldParameters
 
-    /// Whether a directive has no argument, for those whose value in ``directives`` does not show it.
+    /// Exceptions to the rule that a directive has no argument if its value in ``directives`` is empty.
     ///
-    /// False for an empty or malformed argument, true for a directive that is repeated without one. Nearly every field
-    /// has no exception.
+    /// False: the directive has an argument, but an empty or malformed one. True: a repetition without an argument, or
+    /// with another list of field names, cancels the argument. Nearly every field has no exception.
     private var exceptions: [CaseInsensitiveString: Bool] = [:]
 
     /// Creates the directives of a field value; join several fields with commas.
@@ -43,12 +43,12 @@ public struct CacheControl: Hashable, Sendable {
         }
     }
 
-    /// Returns whether the argument of a directive is a list of field names.
+    /// Returns whether a directive's argument is a list of field names.
     private static func namesFields(_ name: String) -> Bool {
         ["no-cache", "private"].contains { ASCIIFolding.areEqual(name, $0) }
     }
 
-    /// Returns whether a directive named `name` with `value` has no argument.
+    /// Returns whether a directive has no argument, given its name and its value in ``directives``.
     private func isBare(_ name: String, _ value: String) -> Bool {
         guard !exceptions.isEmpty, let exception = exceptions[CaseInsensitiveString(name)] else {
             return value.isEmpty
@@ -113,7 +113,7 @@ extension CacheControl {
     /// The time in seconds that a stale response may be used after a server error, `stale-if-error` (RFC 5861 §4).
     public var staleIfError: Int? { seconds(of: "stale-if-error") }
 
-    /// Whether there is a directive named `name` that is not limited to fields.
+    /// Returns whether there is a directive named `name` that is not limited to certain fields.
     private func appliesToWhole(_ name: String) -> Bool {
         directives[name].map { isBare(name, $0) || fieldNames(of: name).isEmpty } ?? false
     }

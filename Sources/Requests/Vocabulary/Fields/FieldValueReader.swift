@@ -6,7 +6,7 @@ package struct FieldValueReader {
     /// The position of the next byte to read.
     package var position = 0
 
-    /// The bytes of an unclosed quoted string; no quoted string begins at any of them.
+    /// The bytes of a quoted string that is not closed; no quoted string begins inside them.
     ///
     /// Without this, many unclosed quotation marks would take quadratic time.
     private var unclosed = 0..<0
@@ -76,7 +76,7 @@ package struct FieldValueReader {
         return number
     }
 
-    /// Reads a decimal number and returns it, `limit` if it is larger, or nil if there is none.
+    /// Reads a decimal number and returns it, or `limit` if it is larger; returns nil if there is none.
     package mutating func number(limitedTo limit: Int) -> Int? {
         text { $0 &- 0x30 < 10 }.map { min(Int($0) ?? limit, limit) }
     }
@@ -177,7 +177,7 @@ package struct FieldValueReader {
     }
 }
 
-/// A writer of the parts of field values.
+/// Functions that write the parts of field values.
 package enum FieldValueWriter {
     /// Returns `text` unchanged if it is a token, and as a quoted string otherwise (RFC 9110 §5.6.4).
     package static func tokenOrQuoted(_ text: String) -> String {

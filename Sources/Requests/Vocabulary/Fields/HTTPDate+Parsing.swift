@@ -1,5 +1,5 @@
 extension HTTPDate {
-    /// Creates a date from any of the three forms that a recipient must accept (RFC 9110 §5.6.7).
+    /// Creates a date from text in one of the three forms that a recipient must accept (RFC 9110 §5.6.7).
     ///
     /// The forms are `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
     /// Names are compared without regard to ASCII case, and white space around the text is ignored. A two-digit year
@@ -22,7 +22,7 @@ extension HTTPDate {
         secondsSince1970 = date.secondsSince1970 + fields.secondOfDay
     }
 
-    /// The parts of a date in any of the three forms.
+    /// The parts of a date, whichever of the three forms it has.
     private struct Parts {
         var weekday = 0
         var day = 0

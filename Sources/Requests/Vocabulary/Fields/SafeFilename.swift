@@ -3,12 +3,12 @@
 /// The result is a single path component that is not hidden and is short enough for a file system.
 /// ``ContentDisposition/safeFilename`` describes which characters are removed.
 enum SafeFilename {
-    /// The maximum number of UTF-8 bytes of a name.
+    /// The maximum number of UTF-8 bytes in a name.
     ///
     /// Most file systems allow 255, and a resumed download appends `.partial.json`.
     private static let limit = 240
 
-    /// The maximum number of UTF-8 bytes of an extension, its dot included, that is kept in a shortened name.
+    /// The maximum number of UTF-8 bytes, including the dot, of an extension that is kept in a shortened name.
     private static let extensionLimit = 32
 
     /// Returns the safe form of `text`, or nil if nothing remains.
@@ -63,7 +63,7 @@ enum SafeFilename {
         return withoutFinalWhitespace(stem) + suffix
     }
 
-    /// Returns as many first scalars of `text` as have at most `limit` bytes in UTF-8.
+    /// Returns the longest prefix of `text` that has at most `limit` bytes in UTF-8.
     private static func firstScalars(of text: Substring, limit: Int) -> String {
         var scalars = String.UnicodeScalarView()
         var count = 0

@@ -55,7 +55,7 @@ public struct WebLink: Sendable {
         parameters["title*"].flatMap { FieldParameters.ExtendedValue($0)?.text } ?? parameters["title"]
     }
 
-    /// Returns the target of the link in a response of `base`, or nil if it is not a valid URI.
+    /// Returns the target of a link that a response from `base` contains; nil if it is not a valid URI.
     public func target(relativeTo base: TargetURI) -> TargetURI? {
         try? base.resolving(reference)
     }

@@ -60,7 +60,7 @@ private final class ParameterNode {
         }
     }
 
-    /// The number of elements of an array.
+    /// The number of elements in the array.
     var count: Int {
         if case .elements(let elements) = content { elements.count } else { 0 }
     }

@@ -83,7 +83,7 @@ private struct ParameterExpansion {
         self.format = format
     }
 
-    /// Appends the scalars of `parameters`, whose names are nested in `prefix`; nil at the top level.
+    /// Appends the scalars of `parameters`; their names are nested in `prefix`, which is nil at the top level.
     mutating func expand(_ parameters: RequestParameters, below prefix: String?) throws {
         for (name, value) in format.order == .sorted ? parameters.sorted() : parameters {
             try expand(value, named: prefix.map { nested(name, in: $0) } ?? name)

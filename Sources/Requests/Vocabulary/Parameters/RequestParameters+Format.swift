@@ -6,7 +6,7 @@ extension RequestParameters {
     /// format.arrays = .indexed
     /// ```
     public struct Format: Sendable {
-        /// The ways to name the elements of an array.
+        /// A way to name the elements of an array.
         @nonexhaustive
         public enum ArrayStyle: Hashable, Sendable {
             /// The name, repeated for each element: `k=a&k=b`.
@@ -32,7 +32,7 @@ extension RequestParameters {
             case digits
         }
 
-        /// The form of a null value.
+        /// A way to write null values.
         @nonexhaustive
         public enum NullStyle: Hashable, Sendable {
             /// A bare name: `k`.
@@ -74,21 +74,21 @@ extension RequestParameters {
             case sorted
         }
 
-        /// The way to name the elements of an array; the name is repeated by default.
+        /// How the elements of an array are named; the name is repeated by default.
         public var arrays = ArrayStyle.repeated
-        /// The text of a boolean, `true` or `false` by default.
+        /// How booleans are written: `true` or `false` by default.
         public var booleans = BooleanStyle.words
-        /// The form of a null value, a bare name by default.
+        /// How null values are written: as a bare name by default.
         public var nulls = NullStyle.bareName
-        /// The text of a date, in ISO 8601 by default.
+        /// How dates are written: in ISO 8601 by default.
         public var dates = DateStyle.iso8601
-        /// The encoding of a space, `%20` by default.
+        /// How spaces are encoded: as `%20` by default.
         public var spaces = SpaceStyle.escaped
-        /// The order of names, by default as the parameters were added.
+        /// How names are ordered: by default as the parameters were added.
         public var order = NameOrder.given
-        /// The percent-encoding of names and values, ``PercentEncoding/strict`` by default.
+        /// How names and values are percent-encoded: with ``PercentEncoding/strict`` by default.
         public var escaping = PercentEncoding.strict
-        /// The function of ``custom(_:)``, or nil to use the other rules.
+        /// The function passed to ``custom(_:)``; nil if the other rules apply.
         package var serialize: (@Sendable (RequestParameters) throws -> String)?
 
         /// Creates a format with the standard rules, which you can change.

@@ -12,9 +12,9 @@ extension RequestParameters {
         case withoutNames
         /// The keys of a dictionary are neither strings nor integers, and their type is not `CodingKeyRepresentable`.
         case keysWithoutNames
-        /// A `Duration`, which encodes its two halves in attoseconds; encode a number of seconds instead.
+        /// A `Duration` was given, which encodes two halves in attoseconds; encode a number of seconds instead.
         case durationWithoutUnit
-        /// A null value, which a property list cannot contain.
+        /// A null value was given, which a property list cannot contain.
         case nullInPropertyList
         /// The text of a custom function contains a control character.
         case controlCharacterInQuery

@@ -65,7 +65,7 @@ extension RequestParameters {
             self.content = depth > Self.maximumDepth || count > Self.maximumCount ? .null : content
         }
 
-        /// The error of a value that has no content, because it is too large or nested too deeply; nil for all others.
+        /// The error of a value without content because it is too large or nested too deeply; nil for all others.
         var problem: RequestParameters.ParameterError? {
             depth > Self.maximumDepth ? .tooDeeplyNested : count > Self.maximumCount ? .tooManyValues : nil
         }

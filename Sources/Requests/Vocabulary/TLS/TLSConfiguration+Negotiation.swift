@@ -81,22 +81,22 @@ extension TLSConfiguration {
         /// The issuer, in the same format.
         public var issuer: String
 
-        /// The names and addresses of hosts that it is valid for, at most 20.
+        /// The names and addresses of hosts for which the certificate is valid, at most 20.
         public var names: [String]
 
-        /// The number of its alternative names, which may be greater than the number in ``names``.
+        /// The number of the certificate's alternative names, which may exceed the number in ``names``.
         package var nameCount: Int
 
-        /// The first day on which it is valid, as `2026-01-02` in UTC.
+        /// The first day on which the certificate is valid, as `2026-01-02` in UTC.
         public var notBefore: String
 
-        /// The last day on which it is valid, as `2027-01-02` in UTC.
+        /// The last day on which the certificate is valid, as `2027-01-02` in UTC.
         public var notAfter: String
 
         /// The SHA-256 fingerprint of the certificate; nil if it is unknown.
         public var fingerprint: Fingerprint?
 
-        /// The SHA-256 fingerprint of its public key (RFC 7469 §2.4); nil if it is unknown.
+        /// The SHA-256 fingerprint of the certificate's public key (RFC 7469 §2.4); nil if it is unknown.
         public var publicKeyFingerprint: Fingerprint?
 
         package init(

@@ -1,6 +1,6 @@
 extension TLSConfiguration {
-    /// The fingerprints for one host and its subdomains, of which the verified certificate chain must contain at least
-    /// one.
+    /// The fingerprints for one host and its subdomains; the verified certificate chain must contain at least one of
+    /// them.
     ///
     /// Hosts are compared by labels: a pin for `example.com` applies to `example.com` and `api.example.com`, not to
     /// `evilexample.com`. If several pins apply, only those with the longest host name are used. Connections to other
@@ -21,7 +21,7 @@ extension TLSConfiguration {
         /// The fingerprints of certificates: SHA-256 of the DER.
         public let certificates: [Fingerprint]
 
-        /// Creates a pin, one of whose fingerprints the chain must contain.
+        /// Creates a pin for a host; the chain must contain one of its fingerprints.
         ///
         /// - Parameters:
         ///   - host: The name of the host in ASCII, or its IP address; an IPv6 address with or without brackets, and in

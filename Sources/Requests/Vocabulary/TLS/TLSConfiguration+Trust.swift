@@ -1,5 +1,5 @@
 extension TLSConfiguration {
-    /// The certificate authorities that may issue certificates of servers.
+    /// The certificate authorities that may issue server certificates.
     ///
     /// A certificate that is trusted here ends a chain, whether it is a root, an intermediate, or the certificate of
     /// one server.
@@ -11,7 +11,7 @@ extension TLSConfiguration {
             case file(String)
         }
 
-        /// The places with trusted certificates; all of them are used.
+        /// The places where trusted certificates are found; all of them are used.
         package let sources: [Source]
 
         /// Whether chains and names are verified.
@@ -32,7 +32,7 @@ extension TLSConfiguration.Trust {
         Self(sources: [.system(readsEnvironment: readsEnvironment)], isVerifying: true)
     }
 
-    /// Certificates in memory.
+    /// Creates trust in certificates in memory.
     ///
     /// - Parameter bytes: One or more certificates as PEM (RFC 7468), or as DER one behind the other. Bytes that
     ///   contain no certificate, or an invalid one, are an error before anything is sent.
@@ -41,7 +41,7 @@ extension TLSConfiguration.Trust {
         Self(sources: [.bytes(bytes)], isVerifying: true)
     }
 
-    /// Certificates in a file.
+    /// Creates trust in certificates in a file.
     ///
     /// - Parameter path: The path of a file with one or more certificates as PEM or DER. It is read before the first
     ///   connection; a file that is missing or contains no certificate is an error then.

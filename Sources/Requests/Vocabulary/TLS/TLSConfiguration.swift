@@ -16,7 +16,7 @@
 ///
 /// Files are read when the first connection needs them. An invalid value is an error before anything is sent.
 public struct TLSConfiguration: Sendable {
-    /// The certificate authorities that may issue certificates of servers.
+    /// The certificate authorities that may issue server certificates.
     public var trust: Trust
 
     /// The oldest version of TLS that is accepted.
@@ -41,7 +41,7 @@ public struct TLSConfiguration: Sendable {
     /// The pinned hosts; the verified chain of each must contain at least one of its fingerprints.
     public var pins: [Pin]
 
-    /// A check of the server after its chain, its name and its pins; nil for none.
+    /// A function that checks the server after its chain, its name and its pins were verified; nil for none.
     ///
     /// The function receives the verified name, and the verified chain with the certificate of the server first. If it
     /// throws, the connection is refused before anything of a request is sent, with
