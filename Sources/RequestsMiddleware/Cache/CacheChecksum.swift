@@ -1,4 +1,4 @@
-/// A checksum that detects damage, and foreign files too, because it depends on the folder's secret.
+/// A checksum that detects damaged files and, because it depends on the folder's secret, foreign files too.
 enum CacheChecksum {
     /// Returns the checksum of `bytes` in four lanes of words, each multiplied and mixed.
     static func of(_ bytes: UnsafeRawBufferPointer, _ secret: [UInt8]) -> UInt64 {

@@ -1,5 +1,5 @@
 extension Caching.Entry {
-    /// The entry as bytes, for a store of your own; their form may differ between versions of this library.
+    /// The entry as bytes, for your own store; their format may differ between versions of this library.
     public var encoded: [UInt8] {
         var writer = CacheEntryWriter()
         switch content {
@@ -9,7 +9,7 @@ extension Caching.Entry {
         return writer.bytes
     }
 
-    /// Creates an entry from the bytes of ``encoded``; nil if they are malformed.
+    /// Creates an entry from bytes that ``encoded`` returned; nil if they are malformed.
     public init?(encoded bytes: [UInt8]) {
         let content = bytes.withUnsafeBytes { buffer in
             var reader = CacheEntryReader(buffer)
@@ -20,7 +20,7 @@ extension Caching.Entry {
     }
 }
 
-/// A writer of the bytes of an entry; numbers are little-endian.
+/// A writer for the bytes of an entry; numbers are little-endian.
 struct CacheEntryWriter {
     var bytes: [UInt8] = []
 
@@ -66,7 +66,7 @@ struct CacheEntryWriter {
     }
 }
 
-/// A reader of the bytes of an entry, which can be anything.
+/// A reader for the bytes of an entry; the bytes are not trusted.
 struct CacheEntryReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -143,7 +143,8 @@ struct CacheEntryReader {
         number().map(Double.init(bitPattern:)).flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// Reads a number of elements that each have at least `size` bytes, so that a huge number reserves no memory.
+    /// Reads the number of elements that follow, each of at least `size` bytes; a number too large for the remaining
+    /// bytes is rejected.
     private mutating func count(ofAtLeast size: Int) -> Int? {
         number().flatMap { Int(exactly: $0) }.flatMap { $0 <= remaining / size ? $0 : nil }
     }

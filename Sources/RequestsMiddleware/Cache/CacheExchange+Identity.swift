@@ -1,5 +1,6 @@
 extension CacheExchange {
-    /// A request as the cache compares it: by URI, userinfo, caller, use of cookies, and fields except trace context.
+    /// A request as the cache compares it: its URI, userinfo, caller, use of cookies, and fields except for trace
+    /// context.
     struct Identity: Hashable, Sendable {
         private let exchange: CacheExchange
 

@@ -1,5 +1,5 @@
 extension CacheExchange {
-    /// Returns the response to the request from a stored one; nil if the request must be forwarded.
+    /// Returns the response to the request, made from a stored one; nil if the request must be forwarded.
     ///
     /// The result can have status 304 or 206, as the request's conditions require.
     func stored(_ stored: StoredResponse, at now: Double) -> RawResponse? {
@@ -38,7 +38,7 @@ extension CacheExchange {
             metrics: metrics)
     }
 
-    /// Returns a number of seconds rounded down, limited to what a field can have.
+    /// Returns a number of seconds, rounded down and limited to what a field can express.
     static func seconds(_ seconds: Double) -> Int {
         // The conversion to `Int` traps for infinity and NaN.
         Int(min(max(seconds, -2_147_483_648), 2_147_483_648).rounded(.down))
@@ -66,7 +66,7 @@ extension CacheExchange {
         return modified.map { $0 <= since } ?? false
     }
 
-    /// Returns the only range that the request has, within a body of `length` bytes; nil for several or none.
+    /// Returns the byte range that the request specifies in a body of `length` bytes; nil if there are several or none.
     private func requestedRange(ofLength length: Int) -> ClosedRange<Int>? {
         guard let ranges = request.header.byteRanges, ranges.count == 1, length > 0 else { return nil }
         switch ranges[0] {

@@ -21,7 +21,9 @@ extension CacheExchange {
         return try deliver(result)
     }
 
-    /// Stores a response with new fields in place of `found`; returns whether it was passed to the store.
+    /// Stores a response with new fields in place of `found`.
+    ///
+    /// Returns whether it was passed to the store.
     private func replace(_ found: Found, with updated: StoredResponse, _ forwarded: ForwardedExchange) async -> Bool {
         guard !settings.invalidations.hasInvalidated(key, since: forwarded.invalidations) else { return false }
         guard VariantList.names(in: updated.header) == VariantList.names(in: found.response.header) else {
@@ -39,8 +41,9 @@ extension CacheExchange {
         return await keepsStored(since: forwarded.invalidations)
     }
 
-    /// Returns whether the response just stored is still valid, and removes it otherwise, because an unsafe request may
-    /// have ended meanwhile.
+    /// Returns whether the response just stored is still valid.
+    ///
+    /// If an unsafe request has ended meanwhile, it is removed.
     private func keepsStored(since invalidations: Int) async -> Bool {
         guard settings.invalidations.hasInvalidated(key, since: invalidations) else { return true }
         await settings.store.removeEntry(for: key)
@@ -155,8 +158,8 @@ extension CacheExchange {
         return await keepsStored(since: invalidations)
     }
 
-    /// Compares the response to HEAD with the stored one to GET, and removes the latter if it differs (RFC 9111
-    /// §4.3.5).
+    /// Compares the response to HEAD with the stored response to GET, and removes the stored one if they differ (RFC
+    /// 9111 §4.3.5).
     private func compare(_ response: RawResponse, with forwarded: ForwardedExchange) async {
         guard response.status == 200, !conditions.ignoresStored, case .found(let found) = await lookup() else {
             return
@@ -227,7 +230,7 @@ extension CacheExchange {
 }
 
 extension PreparedRequest {
-    /// Returns whether `data` is the whole body of a response, because the body of a followed redirect may be cut.
+    /// Returns whether `data` is the whole body of a response; the body of a followed redirect may be cut.
     fileprivate func hasWholeBody(of response: RawResponse, _ data: Data) -> Bool {
         guard drain(of: response.head) != nil else { return true }
         return response.header[.contentLength].flatMap { Int($0) } == data.count

@@ -18,7 +18,7 @@ final class CacheExchange: Sendable {
     let key: Caching.Key
     let conditions: CacheConditions
     let fields: CacheFields
-    /// The users whose credentials middleware behind the cache adds; empty for the first credentials.
+    /// A text that identifies the users whose credentials are added behind the cache; empty for the first credentials.
     let caller: String
 
     init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String, from caller: String) {
@@ -115,7 +115,7 @@ final class CacheExchange: Sendable {
 // MARK: Forwarding
 
 extension CacheExchange {
-    /// Whether identical requests at the same time can use one response.
+    /// Whether identical requests in progress at the same time can share one response.
     private var canShare: Bool {
         // A streamed response arrives only as fast as its caller reads it, so no other request can wait for it.
         if case .streamed = request.delivery { return false }
@@ -125,8 +125,8 @@ extension CacheExchange {
 
     /// Forwards the request, or waits for an identical one and uses its response if that is permitted.
     ///
-    /// If `endings`, the number of requests that had ended before the lookup, has changed, another lookup may find a
-    /// response.
+    /// `endings` is the number of requests that had ended before the lookup. If it has changed, another lookup may find
+    /// a response.
     private func fetch(
         _ reason: ForwardReason, _ found: Found?, since endings: Int, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
@@ -189,13 +189,13 @@ extension CacheExchange {
         return try await complete(forwarding, consume response, to: sent, next)
     }
 
-    /// Returns the validators of a stored response to add to the request; none if the caller has set conditions or a
+    /// Returns the validators of a stored response, to add to the request; none if the caller has set conditions or a
     /// range.
     private func validators(of found: Found) -> [Field] {
         hasRange || hasPrecondition ? [] : found.response.validators
     }
 
-    /// Returns the stale response in place of an error; nil if that is not permitted.
+    /// Returns the stale response that replaces an error; nil if that is not permitted.
     func staleReplacement(_ found: Found?, _ reason: ForwardReason, _ failed: RawResponse?) -> RawResponse? {
         let now = settings.time
         guard let found, !hasRange,
@@ -211,7 +211,7 @@ extension CacheExchange {
         return response
     }
 
-    /// Validates a response in the background, unless an identical request is in progress or too many validations are.
+    /// Validates a response in the background, unless an identical request or too many validations are in progress.
     private func validateInBackground(_ found: Found, _ next: any RequestExecutor) {
         var request = request
         request.delivery = .collected(limit: settings.rules.maximumBodySize)
@@ -243,7 +243,7 @@ extension RequestError {
         }
     }
 
-    /// Whether the error is one for which a gateway would respond with 502 or 504 (RFC 5861 §4).
+    /// Whether a gateway would respond with 502 or 504 to this error (RFC 5861 §4).
     fileprivate var isGatewayError: Bool {
         switch reason {
         case .hostNotFound, .connectionFailed, .connectionLost, .proxyRefused, .protocolViolation, .timedOut: true

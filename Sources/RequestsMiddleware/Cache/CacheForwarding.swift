@@ -1,6 +1,6 @@
 @_spi(Lock) internal import Requests
 
-/// The forwarding of a request by a cache, from its beginning until its response has been handled.
+/// The state of a forwarded request, from the lookup until its response has been handled.
 struct CacheForwarding: Sendable {
     let reason: CacheExchange.ForwardReason
     let validated: Validated?
@@ -9,10 +9,10 @@ struct CacheForwarding: Sendable {
     /// The number of invalidations before the request was sent.
     let invalidations: Int
 
-    /// A stored response, as one reference, which most requests do not have.
+    /// A stored response that is being validated, as one reference, because most requests have none.
     final class Validated: Sendable {
         let found: CacheExchange.Found
-        /// Whether the request has the validators of the response.
+        /// Whether the request contains the validators of the stored response.
         let isConditional: Bool
 
         init(_ found: CacheExchange.Found, isConditional: Bool) {
@@ -37,14 +37,16 @@ extension CacheExchange {
             invalidations: settings.invalidations.count)
     }
 
-    /// Records what the cache did, and returns whether nothing is stored or removed, as for most responses of an API.
+    /// Records what the cache did.
+    ///
+    /// Returns true if nothing must be stored or removed, as for most responses of an API.
     func end(_ forwarding: CacheForwarding, _ response: inout RawResponse) -> Bool {
         response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
             forwardReason: forwarding.reason, forwardedStatus: response.head.status)
         return forwarding.validated == nil && request.hasMethod(.get) && storage(of: response) == .never
     }
 
-    /// Stores the response, or returns the stored one that it confirms or fails to replace.
+    /// Stores the response, or returns the stored response that it confirms or that replaces an error.
     ///
     /// - Parameters:
     ///   - forwarding: The forwarding.
@@ -96,11 +98,12 @@ extension CacheExchange {
         /// Whether middleware behind the cache adds credentials.
         let addsCredentials: Bool
 
-        /// Whether Vary in `header` names a field that the cache does not see: middleware behind it has added or
-        /// changed the field, or could add it to a later request.
+        /// Returns whether Vary in `header` names a field that is hidden from the cache.
         ///
-        /// Then the cache cannot know which later requests select the response, so the server has to say it.
-        /// Accept-Encoding is excepted, because the decoder adds the same one to each request.
+        /// Middleware behind the cache has added or changed such a field, or could add it to a later request.
+        ///
+        /// Then the cache cannot know which later requests select the response, so it must be validated each time.
+        /// Accept-Encoding is excepted, because the decoder adds the same value to each request.
         func variesByHiddenFields(_ header: Header) -> Bool {
             guard let names = VariantList.names(in: header)?.map({ Field.Name($0) }), !names.isEmpty else {
                 return false

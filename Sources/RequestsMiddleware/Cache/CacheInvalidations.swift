@@ -1,12 +1,12 @@
 @_spi(Lock) internal import Requests
 internal import Synchronization
 
-/// The invalidations of stored responses, and the lists of variants that are being created, in one store.
+/// The invalidations of stored responses in one store, and the lists of variants that are being created there.
 ///
-/// Several caches can use one store, so the stores of this library contain this object.
+/// Several caches can share a store, so this object belongs to the store.
 final class CacheInvalidations: Sendable {
     private struct State: Sendable {
-        /// The latest invalidations, the newest last.
+        /// The latest invalidations, newest last.
         var latest: [Caching.Key] = []
         var count = 0
         /// The lists of variants that are being created.
@@ -51,8 +51,9 @@ final class CacheInvalidations: Sendable {
         }
     }
 
-    /// Returns whether a response for the URI can have been made before an invalidation, if its request was sent after
-    /// `count` invalidations.
+    /// Returns whether the response to a request may have been made before its URI was invalidated.
+    ///
+    /// The request was sent after `count` invalidations.
     func hasInvalidated(_ key: Caching.Key, since count: Int) -> Bool {
         state.withLock { state in
             let newer = state.count - count
@@ -65,10 +66,10 @@ final class CacheInvalidations: Sendable {
 // MARK: Lists of variants
 
 extension CacheInvalidations {
-    /// Returns the number for a new list of variants for a URI, before the store is read.
+    /// Returns the number for a new list of variants for a URI; call it before the store is read.
     ///
-    /// Responses that are stored at the same time have the same number, unless the URI was invalidated in between.
-    /// With different numbers, one response's list would make the other response unreachable.
+    /// All responses that are stored at the same time get the same number, unless the URI was invalidated in between.
+    /// With different numbers, the list of one response would make the other response unreachable.
     func beginList(for key: Caching.Key) -> UInt64 {
         state.withLock { state in
             state.lists[key, default: NewList()].count += 1
@@ -76,7 +77,7 @@ extension CacheInvalidations {
         }
     }
 
-    /// Ends the storing of a response whose number ``beginList(for:)`` returned.
+    /// Releases the number that ``beginList(for:)`` returned, after the response has been stored.
     func endList(for key: Caching.Key) {
         state.withLock { state in
             state.lists[key]?.count -= 1

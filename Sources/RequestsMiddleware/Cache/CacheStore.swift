@@ -27,7 +27,7 @@ extension Caching {
             case variants(VariantList)
         }
 
-        /// One reference, because stores move entries often.
+        /// The content in one reference, because stores move entries often.
         private final class Box: Sendable {
             let content: Content
 

@@ -21,14 +21,14 @@ struct CachedBody: PulledSource, ~Copyable {
 
 /// A recorder that stores a body when the caller has read its end.
 ///
-/// If the body is released, fails or is cancelled before, or becomes too long, nothing is stored.
+/// If the body is released early, fails, is cancelled or becomes too long, nothing is stored.
 struct BodyRecorder: BodyObserver {
     private let length: Int?
     private let limit: Int
-    /// The space of the recorded bytes.
+    /// The share of the limit that the recorded bytes use.
     private let space: Shares.Share
     private let store: @Sendable (Data) async -> Void
-    /// The bytes that were read; nil when there are too many.
+    /// The bytes that were read; nil if there are too many.
     private var recorded: Data? = Data()
 
     init(

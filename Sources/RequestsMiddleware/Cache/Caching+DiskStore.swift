@@ -32,22 +32,22 @@ extension Caching {
         let invalidations = CacheInvalidations()
 
         private struct State: Sendable {
-            /// The size of all files when they were listed last, plus what has been written since.
+            /// The size of all files when they were last listed, plus what has been written since.
             var size = 0
             /// The bytes written since the files were listed.
             var written = 0
             var isTrimming = false
-            /// The times of the last recorded uses in seconds since 1970.
+            /// The times of the last recorded uses, in seconds since 1970.
             var uses: [String: Int] = [:]
             /// The invalid files that could not be removed.
             var unremovable: Set<String> = []
-            /// Whether there are too many of them to record; no file is used then.
+            /// Whether too many files could not be removed to remember them; then no file is used.
             var hasTooManyUnremovable = false
-            /// The number of requests to remove all entries; an entry without a known file needs one.
+            /// The number of requested removals of all entries; an entry whose file is unknown requires one.
             var requestedRemovals = 0
             /// The number of completed removals; while it is smaller, no entry is used.
             var doneRemovals = 0
-            /// Whether the files could not be listed when some had to be removed.
+            /// Whether the files could not be listed when some of them had to be removed.
             var isUnlisted = false
             var problem: String?
         }
@@ -134,13 +134,15 @@ extension Caching.DiskStore {
         }
     }
 
-    /// Removes all entries, on the calling thread, or records that none may be used before that.
+    /// Removes all entries, on the calling thread.
+    ///
+    /// If that fails, no entry is used until a later attempt succeeds.
     package func removeAllNow() {
         state.withLock { $0.requestedRemovals += 1 }
         removeAsRequested()
     }
 
-    /// Removes all entries if that was requested and has not been completed.
+    /// Removes all entries if that was requested but not completed.
     private func removeAsRequested() {
         let number = state.withLock { $0.requestedRemovals }
         guard let files = files() else { return }
@@ -246,7 +248,9 @@ extension Caching.DiskStore {
 extension Caching.DiskStore {
     private func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// Returns the name of the file for a key; nil if the folder has no secret, which is created if `creating` is true.
+    /// Returns the name of the file for a key; nil if the folder has no secret.
+    ///
+    /// If `creating` is true, a missing secret is created.
     private func name(for key: Caching.Key, creating: Bool) -> String? {
         guard let secret = secret(creating: creating) else { return nil }
         do throws(HashError) {
@@ -308,7 +312,7 @@ extension Caching.DiskStore {
         return state.withLock { !$0.isUnlisted }
     }
 
-    /// Removes the files that were not used for the longest time, until the others have at most `limit` bytes.
+    /// Removes the least recently used files until the others have at most `limit` bytes.
     private func trim(to limit: Int) {
         let isFirst = state.withLock { state in
             defer { state.isTrimming = true }

@@ -41,7 +41,7 @@ extension Caching.Key: CustomStringConvertible, CustomReflectable {
 }
 
 extension Caching.Key {
-    /// Returns the key of the response to `request` among the variants for this URI.
+    /// Returns the key of the response to `request`, one of the variants for this URI.
     ///
     /// - Parameters:
     ///   - generation: The number of the list of variants.
@@ -61,7 +61,7 @@ extension Caching.Key {
         return Caching.Key(text: text)
     }
 
-    /// Returns the key of the response to requests without credentials that does not depend on fields.
+    /// Returns the key of the response that does not depend on fields, to requests without credentials.
     func variantWithoutFields(_ generation: UInt64) -> Caching.Key { Caching.Key(text: "\(text) \(generation)") }
 
     /// Returns `value` without white space around commas, which does not change a list (RFC 9111 §4.1).
@@ -120,8 +120,10 @@ extension Field.Name {
 }
 
 extension PreparedRequest {
-    /// Whether the request has credentials that this cache can see: secret fields or userinfo; or does without cookies,
-    /// so that its response is not meant for the user.
+    /// Whether the response may be meant for one user.
+    ///
+    /// The request has credentials that this cache can see, which are secret fields or userinfo, or it is sent without
+    /// cookies.
     var hasCredentials: Bool {
         if hasUserinfo || declinesCookies { return true }
         guard hasFields else { return false }
@@ -129,7 +131,7 @@ extension PreparedRequest {
         return header.contains { $0.name.isCredential || !own.isEmpty && own.contains($0.name) }
     }
 
-    /// The request's credentials as lines of a key; empty without any.
+    /// The request's credentials as lines of a key; empty if there are none.
     fileprivate var credentialText: String {
         guard hasCredentials else { return "" }
         var text = "\n"

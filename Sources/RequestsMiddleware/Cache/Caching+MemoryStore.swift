@@ -30,7 +30,7 @@ extension Caching {
         /// Returns the entry for a key; nil if there is none.
         public func entry(for key: Key) async -> Entry? { availableEntry(for: key) }
 
-        /// Returns the entry for a key without a suspension.
+        /// Returns the entry for a key, without suspending.
         func availableEntry(for key: Key) -> Entry? {
             state.withLock { state in
                 guard let slot = state.slots[key] else { return nil }

@@ -23,7 +23,7 @@ public struct Caching: Middleware {
 
     final class Settings: Sendable {
         let store: any CacheStore
-        /// The same store if it is in memory, so that lookups do not suspend.
+        /// The store, if it is in memory, so that lookups need not suspend.
         let memory: MemoryStore?
         let partition: Partition
         let rules: Rules
@@ -71,7 +71,7 @@ public struct Caching: Middleware {
     /// credentials that middleware or an executor adds after it. So all requests of a partition must belong to one
     /// user, except for requests whose fields identify the user.
     public struct Partition: Sendable {
-        /// Returns the beginning of the keys for a request; nil if no response must be stored or used.
+        /// Returns the prefix of the keys for a request; nil if no response may be stored or used.
         let prefix: @Sendable (PreparedRequest) -> String?
 
         /// A new partition that no other cache uses, with a random name.
@@ -89,7 +89,7 @@ public struct Caching: Middleware {
             return Partition { _ in prefix }
         }
 
-        /// Returns partitions for each request, such as the identifier of the signed-in user.
+        /// Returns partitions whose names depend on the request, such as the identifier of the signed-in user.
         ///
         /// - Parameter name: A function that returns the name for a request, or nil if no response must be stored or
         ///   used.

@@ -1,7 +1,9 @@
 @_spi(Lock) internal import Requests
 internal import RequestsPOSIX
 
-/// The secret key of a folder, in the file `key`, which the first process that needs it creates for all.
+/// The secret key of a folder, in the file `key`.
+///
+/// The first process that needs it creates it for all.
 final class FolderSecret: Sendable {
     private let folder: String
     private let value = Lock<[UInt8]?>(nil)
@@ -20,7 +22,7 @@ final class FolderSecret: Sendable {
     /// Forgets the secret, because its folder is missing.
     func forget() { value.withLock { $0 = nil } }
 
-    /// Returns the secret of the file, and whether it was unknown until now; nil if there is none.
+    /// Returns the secret from the file, and whether it was unknown until now; nil if there is none.
     ///
     /// - Parameter creating: Whether to create a secret if there is none.
     /// - Returns: The secret.
@@ -41,7 +43,7 @@ final class FolderSecret: Sendable {
         }
     }
 
-    /// Creates the secret if there is none, after waiting for another process that does.
+    /// Creates the secret if there is none, after waiting for any process that is creating it.
     ///
     /// If that fails, so does ``load(creating:)``, whose error has the reason.
     func create() async {

@@ -1,6 +1,6 @@
 package import Requests
 
-/// The age and the freshness of a stored response (RFC 9111 §4.2), and its uses while it is stale (RFC 5861).
+/// The age and the freshness of a stored response (RFC 9111 §4.2), and its permitted uses while stale (RFC 5861).
 ///
 /// Times are in seconds since 1970.
 package struct Freshness: Hashable, Sendable {
@@ -72,7 +72,7 @@ package struct Freshness: Hashable, Sendable {
         return min(heuristicLimit, (date - Double(modified.secondsSince1970)) / 10)
     }
 
-    /// Returns the first value of Age, in seconds; 0 if it is not a whole number, which is ignored (RFC 9111 §5.1).
+    /// Returns the first value of Age, in seconds; 0 if that is not a whole number (RFC 9111 §5.1).
     private static func receivedAge(_ header: Header) -> Int {
         guard let value = header.values(of: .age).first else { return 0 }
         var reader = FieldValueReader(value)
@@ -94,11 +94,11 @@ package struct Freshness: Hashable, Sendable {
 }
 
 extension Freshness {
-    /// The way in which a cache uses a stored response.
+    /// How a cache uses a stored response.
     package enum Use: Hashable, Sendable {
         case respond
         case respondAndValidate
-        /// The cache validates the response first, for this reason of RFC 9211.
+        /// The cache validates the response first, for this reason (RFC 9211).
         case validate(RawResponse.Metrics.CacheStatus.ForwardReason)
     }
 
@@ -142,7 +142,7 @@ extension Freshness {
     }
 }
 
-/// The conditions that a request has for the use of stored responses (RFC 9111 §5.2.1).
+/// The conditions under which a request accepts stored responses (RFC 9111 §5.2.1).
 ///
 /// A time that is not a number of seconds, as in `max-age=abc`, is ignored. A response with such a time is stale (RFC
 /// 9111 §4.2.1), but that rule protects clients from the mistakes of servers and does not apply to requests.
@@ -188,7 +188,7 @@ extension HTTPStatus {
         }
     }
 
-    /// Whether this cache implements the requirements of the status, which `must-understand` needs.
+    /// Whether this cache implements what the status requires; `must-understand` depends on that.
     var isUnderstoodByCaches: Bool {
         switch code {
         case 302, 303, 307: true

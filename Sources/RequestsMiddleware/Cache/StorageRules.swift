@@ -41,8 +41,7 @@ extension Caching {
         /// The maximum length of a stored body in bytes; the default is 8 MiB, and negative numbers count as 0.
         public var maximumBodySize = 8 << 20
 
-        /// The longest lifetime that is estimated from Last-Modified, a tenth of the time since then; the default is
-        /// 24 hours.
+        /// The maximum lifetime that is estimated as a tenth of the time since Last-Modified; the default is 24 hours.
         public var heuristicLimit = Duration.seconds(86_400)
 
         /// The time for which a stale response without the directive `stale-if-error` may replace an error; the default
@@ -81,7 +80,7 @@ extension Caching.Rules {
     var staleIfErrorSeconds: Double { staleIfError / .seconds(1) }
 }
 
-/// The directives of a response that decide whether it may be stored.
+/// The directives in a response that decide whether it may be stored.
 private struct StorageDirectives: OptionSet {
     let rawValue: UInt8
 
@@ -94,8 +93,9 @@ private struct StorageDirectives: OptionSet {
         self.rawValue = rawValue
     }
 
-    /// Reads the names of the directives in Cache-Control, without an allocation if no argument is quoted, because most
-    /// responses are not stored.
+    /// Reads the names of the directives in Cache-Control.
+    ///
+    /// It allocates nothing if no argument is quoted, because most responses are not stored.
     init(_ header: Header) {
         self = []
         guard let value = header[.cacheControl] else { return }
@@ -112,7 +112,7 @@ private struct StorageDirectives: OptionSet {
         if ["max-age", "public", "private"].contains(where: control.has) { insert(.storable) }
     }
 
-    /// Reads a value in which each comma ends a directive.
+    /// Reads a value in which every comma ends a directive.
     private mutating func readSimple(_ value: UnsafeBufferPointer<UInt8>) {
         var position = 0
         while position < value.count {
@@ -138,17 +138,17 @@ private struct StorageDirectives: OptionSet {
 }
 
 extension Caching {
-    /// One request's limit for storing a response that has no caching directives.
+    /// The limit of one request for storing a response without caching directives.
     enum StorageLimit: RequestAttributes.Key {
         typealias Value = Storage
     }
 }
 
 extension Request {
-    /// Returns this request with a limit for storing a response that has no caching directives.
+    /// Returns this request with a limit for storing a response without caching directives.
     ///
     /// It replaces the limit of the cache's ``Caching/Rules``. A response with Expires, or with `no-cache`, `no-store`,
-    /// `max-age` or `s-maxage`, is stored as it says. It has no effect without a cache.
+    /// `max-age` or `s-maxage`, is stored as these say. The limit has no effect without a cache.
     public consuming func cacheStorage(_ limit: Caching.Storage) -> Self {
         setting(attribute: Caching.StorageLimit.self, to: limit)
     }

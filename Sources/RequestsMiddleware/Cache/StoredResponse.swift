@@ -8,7 +8,7 @@ struct StoredResponse: Sendable {
     let storage: Caching.Storage
     /// The longest lifetime in seconds that is estimated from Last-Modified.
     let heuristicLimit: Double
-    /// Whether it must be validated before each use, although its fields do not say so.
+    /// Whether the response must be validated before each use, although its fields do not say so.
     let needsValidation: Bool
     let freshness: Freshness
     /// The fields without Age, which is different in each use.
@@ -34,7 +34,8 @@ struct StoredResponse: Sendable {
             heuristicLimit: heuristicLimit, needsValidation: needsValidation)
     }
 
-    /// Returns this response with the fields of a response with status 304, or of one to HEAD (RFC 9111 §3.2, §4.3.4).
+    /// Returns this response with the fields of a later response: one with status 304, or one to HEAD (RFC 9111 §3.2,
+    /// §4.3.4).
     func updated(
         with newer: Header, _ forwarded: CacheExchange.ForwardedExchange, heuristicLimit: Double
     ) -> StoredResponse {
@@ -116,7 +117,9 @@ extension Header {
 
 /// The request fields that select among the stored responses for one URI (RFC 9111 §4.1).
 struct VariantList: Hashable, Sendable {
-    /// A number in the keys of all variants, which can no longer be found once the list is removed.
+    /// A number in the keys of all variants.
+    ///
+    /// If the list is removed, its variants can no longer be found.
     let generation: UInt64
 
     /// Lists of folded field names from Vary, the newest first.
@@ -137,7 +140,7 @@ struct VariantList: Hashable, Sendable {
         names.removeLast(max(0, names.count - Self.limit))
     }
 
-    /// Returns the folded names of Vary, sorted and without repetitions; nil if no request matches, or if a name is
+    /// Returns the folded names in Vary, sorted and without duplicates; nil if no request can match, or if a name is
     /// malformed.
     static func names(in header: Header) -> [String]? {
         guard header.contains(.vary) else { return [] }
@@ -159,8 +162,9 @@ struct VariantList: Hashable, Sendable {
 }
 
 extension StoredResponse {
-    /// Returns whether a response with status 304 and these fields is about this response: its entity tag, if both have
-    /// one, is the same (RFC 9110 §8.8.3.2).
+    /// Returns whether a 304 response with these fields refers to this response.
+    ///
+    /// If both have an entity tag, it must be the same (RFC 9110 §8.8.3.2).
     func isConfirmed(by header: Header) -> Bool {
         guard let new = header[.etag], let own = self.header[.etag] else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View { tag.utf8.dropFirst(tag.hasBytePrefix("W/") ? 2 : 0) }
