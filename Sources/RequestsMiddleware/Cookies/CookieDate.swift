@@ -1,4 +1,4 @@
-/// The date of a cookie, which is read in any order of its parts (RFC 6265 §5.1.1).
+/// A parser for the date of a cookie, whose parts can have any order (RFC 6265 §5.1.1).
 enum CookieDate {
     /// Returns the seconds since 1970 of the date in `text`; nil if a part is missing or the date does not exist.
     static func seconds(in text: some Collection<UInt8>) -> Int? {
@@ -20,7 +20,7 @@ enum CookieDate {
         private var month: Int?
         private var year: Int?
 
-        /// Reads a token as the first part that is still missing and that it can be.
+        /// Reads a token as the first missing part that it can be.
         mutating func read(_ token: some Collection<UInt8>) {
             if time == nil, let found = Self.time(token) {
                 time = found
@@ -45,7 +45,7 @@ enum CookieDate {
             return date.secondsSince1970 + time.hour * 3_600 + time.minute * 60 + time.second
         }
 
-        /// Returns the number at the start of a token, whose digits are as many as `widths` allows.
+        /// Returns the number at the start of a token, if its number of digits is in `widths`.
         private static func number(_ token: some Collection<UInt8>, _ widths: ClosedRange<Int>) -> Int? {
             let digits = token.prefix(widths.upperBound + 1).prefix(while: isDigit)
             guard widths.contains(digits.count) else { return nil }

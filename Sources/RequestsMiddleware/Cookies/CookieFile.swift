@@ -1,7 +1,7 @@
 struct CookieFile: Sendable {
     let file: LockedFile
 
-    /// Creates the file at `path`; the limit in bytes is more than 3,000 cookies of the largest size need.
+    /// Creates the file at `path`; the default limit in bytes allows for 3,000 cookies of the maximum size.
     init(_ path: String, limit: Int = 64 << 20) {
         file = LockedFile(path: path, limit: limit)
     }
@@ -11,7 +11,9 @@ struct CookieFile: Sendable {
         var cookies: [Entry]
     }
 
-    /// A cookie as JSON; dates are seconds since 1970, to which dates of a jar convert without loss (`Date.savable`).
+    /// A cookie as JSON.
+    ///
+    /// Dates are seconds since 1970; dates of a jar convert without loss (`Date.savable`).
     fileprivate struct Entry: Codable {
         var name: String
         var value: String
@@ -58,7 +60,7 @@ extension CookieJar.StoredCookie {
 }
 
 extension CookieFile.Entry {
-    /// Creates the entry of a cookie; nil for a session cookie.
+    /// Creates the entry for a cookie; nil for a session cookie.
     fileprivate init?(_ cookie: CookieJar.StoredCookie) {
         guard let expires = cookie.expires else { return nil }
         self.init(

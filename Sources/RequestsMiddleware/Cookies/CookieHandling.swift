@@ -56,8 +56,8 @@ public struct CookieHandling: Middleware {
         }
     }
 
-    /// Returns the middleware whose cookies `request` receives, and records in the request that it has its own; nil for
-    /// no cookies.
+    /// Returns the middleware that adds cookies to `request`, and marks a request with its own as handled; nil if no
+    /// cookies are added.
     private func handling(of request: inout PreparedRequest) -> CookieHandling? {
         guard !request.declinesCookies else { return nil }
         guard let own = request.attributes[OwnCookies.self] else { return self }
@@ -67,7 +67,7 @@ public struct CookieHandling: Middleware {
         return own.handling
     }
 
-    /// Passes on all traits, because bodies are not changed, and adds that cookies are added.
+    /// Passes on all traits, because bodies are not changed, and adds the trait that cookies are added.
     public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union(.addsCredentials) }
 }
 

@@ -62,7 +62,7 @@ enum SuffixGuess {
         return labels[0].utf8.count <= 3 || longLabels.contains { labels[0].hasSameBytes(as: $0) }
     }
 
-    /// Labels of more than three letters that are public suffixes in several countries.
+    /// Labels with more than three letters that are public suffixes in several countries.
     private static let longLabels = [
         "asso", "coop", "firm", "gouv", "govt", "health", "idf", "info", "maori", "museum", "name", "nom", "parliament",
         "police", "school", "store", "web",

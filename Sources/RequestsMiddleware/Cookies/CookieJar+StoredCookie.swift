@@ -15,7 +15,7 @@ extension CookieJar {
 
     /// A cookie with the requests that it belongs to (RFC 6265bis §5.7).
     public struct StoredCookie: Sendable {
-        /// The name, compared with regard to case; empty for a cookie that consists of a value only.
+        /// The name, compared case-sensitively; empty for a cookie that consists of a value only.
         public let name: String
         /// The value, as it was set.
         public let value: String
@@ -146,7 +146,7 @@ extension CookieJar.StoredCookie {
 
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// The name, the domain and the path, which a jar has only once.
+    /// The name, the domain and the path; a jar contains each combination only once.
     var key: Key { Key(name: name, domain: domain, path: path, isHostOnly: isHostOnly) }
 
     struct Key: Hashable, Sendable {
@@ -155,7 +155,7 @@ extension CookieJar.StoredCookie {
         let path: String
         let isHostOnly: Bool
 
-        /// The key of the cookie without a name for the same requests.
+        /// The key of a cookie without a name for the same requests.
         var withoutName: Key { Key(name: "", domain: domain, path: path, isHostOnly: isHostOnly) }
 
         static func == (left: Self, right: Self) -> Bool {
@@ -199,8 +199,8 @@ extension CookieJar.StoredCookie: CustomStringConvertible, CustomReflectable {
 }
 
 extension Date {
-    /// The nearest date that is the same after it was saved as seconds since 1970.
+    /// The nearest date that stays the same when it is saved as seconds since 1970.
     ///
-    /// A date counts from 2001, and the two numbers round differently; a second conversion changes nothing.
+    /// `Date` counts from 2001, and the two numbers round differently; converting a second time changes nothing.
     var savable: Date { Date(timeIntervalSince1970: timeIntervalSince1970) }
 }

@@ -18,7 +18,7 @@ public struct CookieJar: Sendable {
     /// The bounds of the jar.
     package let limits: Limits
 
-    /// The domains that no cookie belongs to.
+    /// The domains that cannot be the domain of a cookie.
     package let publicSuffixes: PublicSuffixes
 
     private var table = CookieTable()
@@ -133,7 +133,7 @@ extension CookieJar {
         return true
     }
 
-    /// Returns the cookie that a response sets; nil if the target may not set cookies for its domain.
+    /// Returns the cookie that a response sets; nil if the target may not set cookies for that domain.
     private func cookie(of setCookie: SetCookie, from target: TargetURI, at now: Date) -> StoredCookie? {
         let host = target.host
         guard !host.isEmpty, host.utf8.count <= StoredCookie.domainLimit else { return nil }
@@ -169,10 +169,10 @@ extension CookieJar {
         return setCookie.expires.map { min(Date(timeIntervalSince1970: Double($0)), limit(of: now)) }
     }
 
-    /// The last date at which a cookie that is set at `now` may expire.
+    /// Returns the latest date at which a cookie that is set at `now` may expire.
     private func limit(of now: Date) -> Date { now + limits.lifetime / .seconds(1) }
 
-    /// Returns whether a cookie may be set by `target` beside the secure cookies of the jar (RFC 6265bis §5.7, steps 13
+    /// Returns whether `target` may set a cookie in spite of the secure cookies in the jar (RFC 6265bis §5.7, steps 13
     /// and 16).
     private func permits(_ cookie: StoredCookie, from target: TargetURI, at now: Date) -> Bool {
         guard !CookieScope.isSecure(target) else { return true }
@@ -183,7 +183,7 @@ extension CookieJar {
         }
     }
 
-    /// Removes the cookie without a name and without Secure that a server would read as one with the name of `cookie`.
+    /// Removes the insecure nameless cookie that a server would read as one with the name of `cookie`.
     private mutating func removeNameless(takenFor cookie: StoredCookie) {
         guard let slot = table.slot(of: cookie.key.withoutName), !table[slot].isSecure,
             table[slot].sentName.hasSameBytes(as: cookie.name)
@@ -200,7 +200,7 @@ extension CookieJar.StoredCookie {
         var text: StaticString { self == .host ? "__host-" : "__secure-" }
     }
 
-    /// The prefix of the name; without a name, of the value, which a server could read as a name.
+    /// The prefix of the name, or, without a name, of the value, which a server could read as a name.
     fileprivate var prefix: Prefix? {
         let text = (name.isEmpty ? value : name).utf8
         return Prefix.allCases.first { prefix in
@@ -219,8 +219,9 @@ extension CookieJar.StoredCookie {
 }
 
 extension SetCookie {
-    /// Returns whether `cookie` has the attributes that the prefix of its name requires, and this field sets them
-    /// explicitly where the prefix demands it.
+    /// Returns whether `cookie` has the attributes that the prefix of its name requires.
+    ///
+    /// This field must set them explicitly where the prefix demands it.
     fileprivate func hasRequiredAttributes(of cookie: CookieJar.StoredCookie) -> Bool {
         cookie.hasRequiredAttributes && (cookie.prefix != .host || (namesNoDomain && hasRootPath))
     }
@@ -311,7 +312,7 @@ extension CookieJar {
     struct Changes: Sendable {
         /// The keys of cookies that were set or removed.
         private(set) var keys: Set<StoredCookie.Key> = []
-        /// Whether more cookies have changed than are worth recording; all then count as changed.
+        /// Whether too many cookies have changed to record each; then all count as changed.
         private(set) var hasAll = false
         private let limit: Int
 
@@ -352,7 +353,7 @@ extension CookieJar {
         return changes ?? Changes(limit: limit)
     }
 
-    /// Counts all cookies as changed if none were recorded, as in a jar that has replaced another.
+    /// Counts all cookies as changed if no changes were recorded, as in a jar that has replaced another.
     mutating func recordReplacement() {
         if changes == nil { changes = .all }
     }
@@ -360,7 +361,7 @@ extension CookieJar {
     /// Records changes again that could not be saved.
     mutating func restoreChanges(_ earlier: Changes) { changes?.add(earlier) }
 
-    /// Adds the cookies of a file, except for those that have changed here.
+    /// Adds the cookies from a file, except for those that have changed here.
     mutating func merge(_ stored: [StoredCookie], besides own: Changes, at now: Date) {
         guard !own.hasAll else { return }
         let kept = changes

@@ -10,14 +10,14 @@ enum CookieScope {
             && name.dropLast(domain.count).last == UInt8(ascii: ".") && !isAddress(host)
     }
 
-    /// Returns whether the path of a cookie is `path` or above it.
+    /// Returns whether a cookie's path is `path` or above it.
     static func path(_ cookiePath: String, matches path: String) -> Bool {
         guard path.hasBytePrefix(cookiePath) else { return false }
         return path.utf8.count == cookiePath.utf8.count || cookiePath.utf8.last == UInt8(ascii: "/")
             || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
     }
 
-    /// Returns the path for a cookie that names no path: the request's path up to its last slash.
+    /// Returns the path for a cookie without one: the request's path up to its last slash.
     static func defaultPath(of path: String) -> String {
         let bytes = path.utf8
         guard bytes.first == UInt8(ascii: "/"), let last = bytes.lastIndex(of: UInt8(ascii: "/")),
@@ -33,12 +33,12 @@ enum CookieScope {
         return last == UInt8(ascii: "]") || (last &- UInt8(ascii: "0") < 10 && IPAddressText.octets(host) != nil)
     }
 
-    /// Returns whether cookies may be sent to and set by `target`: over HTTP, because other schemes have none.
+    /// Returns whether `target` can have cookies: only HTTP has them.
     static func isHTTP(_ target: TargetURI) -> Bool {
         target.scheme.hasSameBytes(as: "https") || target.scheme.hasSameBytes(as: "http")
     }
 
-    /// Returns whether secure cookies may be sent to and set by `target`: over TLS, or within this machine.
+    /// Returns whether `target` may receive and set secure cookies: over TLS, or within this machine.
     ///
     /// Browsers and curl regard the loopback as trustworthy too, because no one else can read it.
     static func isSecure(_ target: TargetURI) -> Bool {

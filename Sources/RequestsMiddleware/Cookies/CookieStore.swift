@@ -20,7 +20,7 @@ public final class CookieStore: CookieProviding, CookieStoring {
     private struct State {
         var jar: CookieJar
         var changeCount: UInt64 = 0
-        /// Whether a task saves the changes, which then saves later ones as well.
+        /// Whether a task is saving the changes; it then saves later changes as well.
         var isSaving = false
     }
 
@@ -140,7 +140,7 @@ extension CookieStore {
         return result
     }
 
-    /// Saves until there is nothing to save, so that many changes in a short time are few writes.
+    /// Saves until there is nothing left to save, so that many changes in a short time cause few writes.
     private func saveChanges() async {
         while true {
             let changeCount = state.withLock { $0.changeCount }

@@ -44,7 +44,7 @@ struct CookieTable: Sendable {
 // MARK: Changes
 
 extension CookieTable {
-    /// Adds a cookie, or replaces that with its key, whose place in the order of creation it takes.
+    /// Adds a cookie, or replaces the one with the same key and takes its place in the order of creation.
     mutating func set(_ cookie: Cookie) {
         if let expires = cookie.expires { firstExpiry = min(firstExpiry ?? expires, expires) }
         counter += 1
@@ -140,7 +140,7 @@ extension CookieTable {
         }
     }
 
-    /// Removes the expired cookies, if there can be any, and returns them.
+    /// Removes the expired cookies, if there may be any, and returns them.
     mutating func removeExpired(at now: Date) -> [Cookie] {
         guard let first = firstExpiry, first <= now else { return [] }
         var removed: [Cookie] = []
@@ -159,7 +159,7 @@ extension CookieTable {
     /// Removes the least recently used cookie, and returns it.
     mutating func removeOldest() -> Cookie? { uses.oldest >= 0 ? remove(uses.oldest) : nil }
 
-    /// Removes the least recently used cookie of a domain, one without Secure if there is one.
+    /// Removes the least recently used cookie of a domain, and returns it; cookies without Secure are removed first.
     mutating func removeOldest(of domain: String) -> Cookie? {
         let candidates = slots(of: domain).map { slot in
             (slot: slot, rank: (slots[slot].cookie.isSecure ? 1 : 0, slots[slot].use))

@@ -54,7 +54,9 @@ struct SetCookie {
 // MARK: Attributes
 
 extension SetCookie {
-    /// Reads one attribute; the last one of a name replaces those before it.
+    /// Reads one attribute.
+    ///
+    /// Of several with one name, the last one counts.
     private mutating func read(_ attribute: ArraySlice<UInt8>) {
         let equals = attribute.firstIndex(of: UInt8(ascii: "="))
         let name = (equals.map { attribute[..<$0] } ?? attribute).trimmingBlanks

@@ -1,7 +1,7 @@
 /// The rules of a public suffix list (publicsuffix.org).
 struct SuffixRules: Sendable {
     private var names: Set<ByteText> = []
-    /// The domains whose direct children are all public suffixes.
+    /// The domains whose direct subdomains are all public suffixes.
     private var parents: Set<ByteText> = []
     private var exceptions: Set<ByteText> = []
 
