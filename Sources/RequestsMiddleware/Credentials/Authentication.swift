@@ -5,7 +5,7 @@ package struct Authentication<Credentials: Authenticator>: Middleware {
     package let authenticator: Credentials
 
     private let scope: CredentialScope
-    /// The ready fields of the authenticator; nil if it is not a ``ReadyAuthenticator``.
+    /// The fields that the authenticator has ready; nil if it is not a ``ReadyAuthenticator``.
     private let ready: ReadyFields?
 
     /// The environment whose base URL a request must be at or below; its other properties are not used.
@@ -33,7 +33,7 @@ package struct Authentication<Credentials: Authenticator>: Middleware {
         return try await finish(request, sent, with: ready, after: response, next)
     }
 
-    /// Performs `request` with credentials that must be requested from the authenticator.
+    /// Performs `request` with credentials for which the authenticator must be called.
     private func interceptUnready(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
@@ -107,7 +107,7 @@ extension Authentication {
         let request: PreparedRequest
         let sent: PreparedRequest
         let token: Credentials.Token
-        /// The response, with the repetitions of all exchanges so far.
+        /// The response, with all repetitions so far.
         private(set) var response: RawResponse
         /// Whether middleware behind the authenticator sent the request several times.
         let wasRepeated: Bool
@@ -127,11 +127,11 @@ extension Authentication {
 
         var hasCredentials: Bool { sent.header != request.header }
 
-        /// Releases the body: a streamed one keeps its connection, and the permit of a limit.
+        /// Releases the body: a streamed body would keep its connection, and a permit.
         mutating func releaseBody() { response.body = .bytes(Data()) }
     }
 
-    /// Passes a response to the authenticator, which may reject it.
+    /// Passes a response to the authenticator, which may refuse it.
     private func receive(
         _ response: RawResponse, _ sent: PreparedRequest, _ token: Credentials.Token
     ) throws(RequestError) {
@@ -191,7 +191,7 @@ extension Authentication {
         }
     }
 
-    /// Returns the credentials to send the request of a rejected exchange again with; nil to return its response.
+    /// Returns the new credentials for a rejected request; nil to return its response.
     private func credentials(
         after rejection: RejectionRules.Rejection, of exchange: Exchange
     ) async throws(RequestError) -> (fields: Header, token: Credentials.Token)? {
@@ -223,15 +223,15 @@ extension Authentication {
     }
 }
 
-/// The attribute with the repetitions of a request before its present exchange, for the authenticators behind the one
-/// that sends it again.
+/// The attribute that contains the repetitions of a request before its present exchange.
+///
+/// Authenticators behind the one that repeats the request read it.
 private enum EarlierRejections: RequestAttributes.Key {
     typealias Value = [RawResponse.Metrics.Retry]
 }
 
 extension RequestError {
-    /// Returns this error of an authenticator with the response to `request` that it handled, and the repetitions
-    /// before.
+    /// Returns this error of an authenticator, with the response that it handled and the earlier repetitions.
     fileprivate func adding(_ response: RawResponse, to request: PreparedRequest) -> RequestError {
         adding(request: request, response: response.head, body: response.bytes).adding(
             repetitions: response.metrics.retries)
@@ -239,8 +239,9 @@ extension RequestError {
 }
 
 extension HTTPStatus {
-    /// Whether the response can be rejected, or become an error that must not print the credentials; checked first,
-    /// because nearly every response has another status.
+    /// Whether the response may be rejected, or become an error that must hide the credentials.
+    ///
+    /// It is checked first, because nearly every response has another status.
     fileprivate var isError: Bool { code >= 400 }
 
     fileprivate var isRejection: Bool { code == 401 || code == 403 }

@@ -27,8 +27,8 @@ public protocol Authenticator: AnyObject, Sendable {
         for request: PreparedRequest
     ) async throws(RequestError) -> (fields: Header, token: Token)
 
-    /// Returns the same as ``credentials(for:)`` if that is possible without suspending; nil to have that function
-    /// called.
+    /// Returns the same as ``credentials(for:)`` if that is possible without suspending; nil to have
+    /// ``credentials(for:)`` called.
     ///
     /// The default implementation returns nil.
     ///

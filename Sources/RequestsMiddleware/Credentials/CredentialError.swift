@@ -64,7 +64,7 @@ extension DigestAuthenticator.Fallbacks {
 }
 
 extension RequestError {
-    /// Creates the error of a hash that could not be computed, before anything was sent.
+    /// Creates the error for a hash that could not be computed, before anything was sent.
     init(_ error: HashError) {
         let cause: CredentialError =
             switch error {

@@ -1,4 +1,4 @@
-/// The environment of credentials, as one reference.
+/// The environment to which credentials belong, as one reference.
 ///
 /// Executors that contain middleware are copied for each request, and an environment consists of many values whose
 /// layout is computed at run time.
@@ -9,13 +9,14 @@ final class CredentialScope: Sendable {
         self.environment = environment
     }
 
-    /// Returns whether the secrets of the scope may be added to `request`: its target is at or below the base URL, and
-    /// the call has not left its origin.
+    /// Returns whether secrets of the scope may be added to `request`.
+    ///
+    /// Its target must be at or below the base URL, and the call must not have left its origin.
     func contains(_ request: PreparedRequest) -> Bool {
         position(of: request) == .inside
     }
 
-    /// Returns where the target of `request` is; outside once the call has left its origin.
+    /// Returns the position of the target of `request`; `outside` once the call has left its origin.
     func position(of request: PreparedRequest) -> RequestEnvironment.Position {
         request.hasLeftOrigin ? .outside : environment.position(of: request.target)
     }

@@ -89,7 +89,7 @@ enum BasicCredentials {
         "Basic \(Data("\(username):\(password)".utf8).base64EncodedString())"
     }
 
-    /// The reason why the credentials cannot be sent, or nil.
+    /// Returns the reason why the credentials cannot be sent; nil if they can.
     static func problem(_ username: String, _ password: String) -> RequestError.InvalidRequest? {
         if username.utf8.contains(UInt8(ascii: ":")) { return .colonInUsername }
         return (username + password).utf8.contains { $0 < 0x20 || $0 == 0x7F } ? .invalidFieldValue : nil

@@ -1,6 +1,6 @@
 /// The rules for handling rejections of one request (PM-91): a 401 once, a 403 once, and no 401 after a handled 403.
 ///
-/// Each authenticator of a chain has its own, which continue when an authenticator before it sends the request again:
+/// Each authenticator in a chain has its own rules, which continue when an authenticator before it repeats the request:
 /// `n` authenticators send a request at most `1 + 3 × n` times.
 struct RejectionRules {
     enum Rejection: Hashable {
@@ -21,7 +21,7 @@ struct RejectionRules {
         }
     }
 
-    /// Returns the rejection to handle after a response with `status`, or nil if the response is final.
+    /// Returns the rejection to handle after a response with `status`; nil if the response is final.
     ///
     /// - Parameters:
     ///   - status: The status of the response.

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The authenticators that the current task does not use.
+/// The authenticators that are suppressed in the current task.
 enum SuppressedAuthentication {
     @TaskLocal static var authenticators: [any Authenticator] = []
 
-    /// Whether any authenticator was ever suppressed: reading it takes less time than reading a value of the task.
+    /// Whether any authenticator was ever suppressed; reading it is faster than reading a task-local value.
     fileprivate static let isUsed = Atomic(false)
 
     static func contains(_ authenticator: some Authenticator) -> Bool {

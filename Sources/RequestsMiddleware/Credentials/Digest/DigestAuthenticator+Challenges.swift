@@ -19,7 +19,7 @@ extension DigestAuthenticator {
         throw RequestError(.credentialsUnavailable, underlying: CredentialError.fallbackNotAllowed(refused))
     }
 
-    /// Returns the challenges that can be met, the strongest one first.
+    /// Returns the challenges that can be met, strongest first.
     func candidates(in challenges: [AuthenticationChallenge]) -> [DigestChallenge] {
         DigestChallenge.candidates(in: challenges, allowingMD5: fallbacks.contains(.md5))
     }
@@ -64,8 +64,8 @@ extension DigestAuthenticator {
         try verify(info, ofBody: body, token: token)
     }
 
-    /// Checks the response digest in the parameters of an Authentication-Info field; `body` is nil if it is not known
-    /// as it was sent.
+    /// Verifies the response digest in an Authentication-Info field; `body` is nil if the body as it was sent is
+    /// unknown.
     func verify(_ info: FieldParameters, ofBody body: Data?, token: Token) throws(RequestError) {
         guard let proof = token.proof, let found = info["rspauth"] else { return }
         var protected: Data?
@@ -129,7 +129,7 @@ extension DigestAuthenticator {
         case meet
     }
 
-    /// Returns the action after a 401 to a request with the credentials that `token` identifies.
+    /// Returns what to do after a 401 to a request whose credentials `token` identifies.
     ///
     /// A request that `wasRepeated` had the same nonce count each time, which a server may accept only once.
     static func step(
@@ -197,10 +197,10 @@ extension DigestAuthenticator {
 }
 
 extension Header {
-    /// The parameters of an Authentication-Info field (RFC 7616 §3.5); nil if there is none.
+    /// The parameters of the Authentication-Info field (RFC 7616 §3.5); nil if there is none.
     fileprivate var authenticationInfo: FieldParameters? { parameters(ofInfo: "Authentication-Info") }
 
-    /// The parameters of an Authentication-Info or Proxy-Authentication-Info field; nil if there is none.
+    /// Returns the parameters of an Authentication-Info or Proxy-Authentication-Info field; nil if there is none.
     func parameters(ofInfo name: Field.Name) -> FieldParameters? {
         guard let info = self[name] else { return nil }
         // The field has the parameters of a challenge without its scheme (RFC 7615 §3).
@@ -209,7 +209,7 @@ extension Header {
 }
 
 extension FieldParameters {
-    /// The next nonce of an Authentication-Info field; nil if there is none.
+    /// The next nonce from an Authentication-Info field; nil if there is none.
     var nextNonce: String? {
         self["nextnonce"].flatMap { Token.isFieldValue($0) ? $0 : nil }
     }

@@ -55,7 +55,7 @@ extension DigestAuthenticator: AuthenticationChallenge.ProxyAuthenticator {
         proxy.accept(info?.nextNonce, token: token)
     }
 
-    /// Returns the authenticator for `proxy`, which has the same credentials and a separate state.
+    /// Returns the authenticator for `proxy`, which has the same credentials but its own state.
     private func authenticator(for proxy: String) -> DigestAuthenticator {
         proxies.withLock { proxies in
             if let known = proxies[proxy] { return known }

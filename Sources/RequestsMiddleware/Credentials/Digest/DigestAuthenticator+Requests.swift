@@ -57,7 +57,7 @@ extension DigestAuthenticator {
         return (nil, Token(generation: 0, nonce: nil))
     }
 
-    /// The session as one request uses it.
+    /// One use of the session, by one request.
     struct Use {
         let session: DigestSession
         let nonce: String
@@ -82,6 +82,8 @@ extension DigestAuthenticator {
     }
 
     /// Returns the quality of protection for a request with `body`.
+    ///
+    /// The result is nil if it depends on a body that must be read first, because `body` is nil.
     ///
     /// If `body` is nil, because it must be read first, and the quality depends on it, the result is nil.
     func quality(
@@ -155,7 +157,7 @@ extension PreparedRequest {
 }
 
 extension RequestError {
-    /// Returns `error` as it is, or as the cause of `reason`.
+    /// Returns `error` unchanged if it is a `RequestError`, and otherwise as the cause of `reason`.
     static func wrapped(_ error: any Error, as reason: Reason) -> RequestError {
         switch error {
         case let error as RequestError: error

@@ -23,8 +23,10 @@ struct DigestChallenge: Sendable {
         "realm", "nonce", "opaque", "algorithm", "qop", "stale", "userhash", "charset",
     ]
 
-    /// Creates the challenge from a field; nil for another scheme, an unknown algorithm or quality of protection, a
-    /// missing nonce, a repeated parameter that the credentials depend on, or a value that a field cannot have.
+    /// Creates the challenge from a field.
+    ///
+    /// The result is nil for another scheme, an unknown algorithm or quality of protection, a missing nonce, a repeated
+    /// parameter that the credentials depend on, or a value that a field cannot contain.
     init?(_ challenge: AuthenticationChallenge) {
         let parameters = challenge.parameters
         guard challenge.usesScheme("Digest"), let nonce = parameters["nonce"] else { return nil }
@@ -55,7 +57,7 @@ struct DigestChallenge: Sendable {
         isStale = Self.isTrue(parameters["stale"])
     }
 
-    /// Returns the challenges that can be met, the strongest one first; of equally strong ones, the server's first.
+    /// Returns the challenges that can be met, strongest first; equally strong ones keep the server's order.
     ///
     /// - Parameters:
     ///   - challenges: The challenges of a response.

@@ -28,14 +28,14 @@ enum DigestCredentials {
         let quality: Quality
     }
 
-    /// The values of a request that the server computes its own digest with (RFC 7616 §3.5).
+    /// The values of a request from which the server computes its own digest (RFC 7616 §3.5).
     struct Proof: Sendable {
         let session: DigestSession
         let target: String
         let nonce: String
         let count: UInt32
 
-        /// Returns the digest of a response, whose message has no method.
+        /// Returns the digest of a response; its message contains no method.
         ///
         /// - Parameters:
         ///   - isProtected: Whether the server names a quality of protection; there is none in RFC 2069.
@@ -147,7 +147,7 @@ enum DigestCredentials {
 }
 
 extension DigestCredentials.Quality {
-    /// The value of the parameter `qop`; nil without one.
+    /// The value of the parameter `qop`; nil if there is none.
     var name: String? {
         switch self {
         case .none: nil

@@ -7,7 +7,7 @@ struct DigestSession: Sendable {
     let challenge: DigestChallenge
     /// The nonce of the next request, which the server may have replaced since the challenge.
     private(set) var nonce: String
-    /// The client's nonce of the whole session.
+    /// The client's nonce, which is the same for the whole session.
     let clientNonce: String
     /// The hash of user name, realm and password, and for `-sess` also of the first nonces, in hexadecimal.
     let key: String

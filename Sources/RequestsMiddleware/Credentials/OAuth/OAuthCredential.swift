@@ -2,13 +2,13 @@
 ///
 /// No description or dump contains a token. The encoded form contains them, because a ``CredentialStore`` keeps it.
 public struct OAuthCredential: Hashable, Sendable {
-    /// The access token, which requests are sent with.
+    /// The access token, with which requests are sent.
     public var accessToken: String
 
     /// The type of the access token, such as `Bearer`, compared without regard to ASCII case.
     public var tokenType: String
 
-    /// The refresh token, which ``OAuthServer/refresh(_:scope:)`` renews the access token with; nil if there is none.
+    /// The refresh token, with which ``OAuthServer/refresh(_:scope:)`` renews the access token; nil if there is none.
     public var refreshToken: String?
 
     /// The date at which the access token expires; nil if it is unknown.
@@ -71,7 +71,9 @@ extension OAuthCredential {
         [accessToken, tokenType, refreshToken, scope, idToken].map { $0.map(ByteText.init) }
     }
 
-    /// The expiry as it is encoded: a `Date` counts from 2001, and its last bit is lost in seconds since 1970.
+    /// The expiry as it is encoded.
+    ///
+    /// A `Date` counts from 2001, so that its last bit is lost in seconds since 1970.
     private var encodedExpiration: Double? { expiration?.timeIntervalSince1970 }
 
     /// Returns whether both have the same texts, byte for byte, and the same expiry in seconds since 1970.

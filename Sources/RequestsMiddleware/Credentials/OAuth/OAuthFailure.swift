@@ -20,7 +20,7 @@ extension OAuthServer {
         case issuerMismatch
         /// The user did not sign in before the device code expired.
         case deviceCodeExpired
-        /// There is no refresh token, so the user must sign in again; nothing was sent.
+        /// There is no refresh token, so that the user must sign in again; nothing was sent.
         case signInRequired
     }
 
@@ -79,7 +79,7 @@ extension OAuthServer {
         public static let accessDenied: ErrorCode = "access_denied"
         /// The user has not finished signing in with the device code (RFC 8628 §3.5).
         public static let authorizationPending: ErrorCode = "authorization_pending"
-        /// As ``authorizationPending``, and requests must be sent 5 s less often (RFC 8628 §3.5).
+        /// The same as ``authorizationPending``, but requests must be sent 5 s less often (RFC 8628 §3.5).
         public static let slowDown: ErrorCode = "slow_down"
         /// The device code has expired (RFC 8628 §3.5).
         public static let expiredToken: ErrorCode = "expired_token"
@@ -149,7 +149,7 @@ enum OAuthText {
         !text.isEmpty && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Returns a peer's text without the controls that change the order of the text around it.
+    /// Returns a peer's text without characters that change the direction of the text around it.
     static func withoutDirections(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.properties.isBidiControl }))
     }

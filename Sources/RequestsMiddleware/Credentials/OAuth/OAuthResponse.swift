@@ -82,7 +82,7 @@ struct OAuthResponse {
         return text
     }
 
-    /// Returns the text of a member beside the token; nil if it is missing, empty, or not a string of visible ASCII
+    /// Returns the text of an optional member; nil if it is missing, empty, or not a string of visible ASCII
     /// characters.
     ///
     /// An unreadable member is not an error: the server may accept the code or the refresh token of the request only
@@ -103,16 +103,18 @@ struct OAuthResponse {
         return names.isEmpty ? nil : names.joined(separator: " ")
     }
 
-    /// Returns a number of seconds, limited to a hundred years, from a number or its text; nil if it is missing,
-    /// negative or not a number.
+    /// Returns a number of seconds from a number or its text, limited to a hundred years.
+    ///
+    /// The result is nil if the member is missing, negative or not a number.
     func seconds(_ name: String) -> Double? {
         guard let value = members[name], let seconds = value.string.map(Self.number) ?? value.double, seconds >= 0
         else { return nil }
         return min(seconds, Self.longestLifetime)
     }
 
-    /// Returns the decimal number in `text`; nil for any other text, including names and hexadecimal digits, which
-    /// `Double` accepts.
+    /// Returns the decimal number in `text`.
+    ///
+    /// The result is nil for any other text, including names and hexadecimal digits, which `Double` accepts.
     private static func number(_ text: String) -> Double? {
         text.utf8.allSatisfy { 0x30...0x39 ~= $0 || "+-.eE".utf8.contains($0) } ? Double(text) : nil
     }

@@ -1,7 +1,7 @@
 extension OAuthServer {
     /// A signed statement about an app or a user, as a JSON Web Token (RFC 7523 §3, RFC 7519).
     ///
-    /// Each request that is described has a new one; a repetition of the request has the same one.
+    /// Each described request has a new assertion; a repetition of that request has the same one.
     ///
     /// ```swift
     /// let assertion = OAuthServer.Assertion(

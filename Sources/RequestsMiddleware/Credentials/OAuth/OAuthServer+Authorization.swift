@@ -1,16 +1,16 @@
 internal import RequestsPOSIX
 
 extension OAuthServer {
-    /// A request of an app for the authorization of a user, who signs in with a browser (RFC 6749 §4.1, RFC 7636).
+    /// An app's request for authorization by a user, who signs in with a browser (RFC 6749 §4.1, RFC 7636).
     ///
-    /// Open ``url``, and pass the URL that the browser is redirected to, to
-    /// ``OAuthServer/authorizationCode(of:redirectedTo:)``. Its state and the verifier of its code are secrets, which
-    /// no description contains.
+    /// Open ``url``. Then pass the URL to which the browser is redirected to
+    /// ``OAuthServer/authorizationCode(of:redirectedTo:)``. The state and the code verifier are secrets, which no
+    /// description contains.
     public struct Authorization: Sendable {
         /// The URL to open, with the challenge of the code and the state, but without secrets of the app.
         public let url: URL
 
-        /// The URI that the server redirects to.
+        /// The URI to which the server redirects.
         public let redirectURI: String
 
         let state: String
@@ -19,8 +19,9 @@ extension OAuthServer {
         let requiresIssuer: Bool
     }
 
-    /// Returns a request for the authorization of a user, with a new state and a new code verifier, whose SHA-256 the
-    /// URL contains (`S256`).
+    /// Returns a request for authorization by a user, with a new state and a new code verifier.
+    ///
+    /// The URL contains the SHA-256 of the verifier (`S256`).
     ///
     /// - Parameters:
     ///   - redirectURI: The URI to redirect to, as registered at the server, such as `com.example.app:/signed-in`.
@@ -59,7 +60,7 @@ extension OAuthServer {
             requiresIssuer: requiresIssuer)
     }
 
-    /// Returns the challenge of a code verifier: its SHA-256 (RFC 7636 §4.2).
+    /// Returns the challenge for a code verifier: its SHA-256 (RFC 7636 §4.2).
     private func challenge(of verifier: String) throws(RequestError) -> String {
         do throws(HashError) {
             return Base64URL.encode(try hashes.digest(of: Data(verifier.utf8), with: .sha256))
@@ -82,7 +83,7 @@ extension OAuthServer {
 }
 
 extension OAuthServer.Authorization {
-    /// Returns the code of the URL that the user was redirected to.
+    /// Returns the code from the URL to which the user was redirected.
     ///
     /// The URL must be the redirect URI, with the state of this request and, if the server has an issuer, with that
     /// issuer; each parameter may occur once (RFC 6749 §3.1). These are checked before everything else, because anyone
@@ -142,8 +143,9 @@ private struct RedirectText {
         query = parts.count > 1 ? String(parts[1]) : nil
     }
 
-    /// The URI before its query with scheme and host in lower case, and `/` for an empty path after a host, as browsers
-    /// write it.
+    /// The URI before its query as browsers write it.
+    ///
+    /// Scheme and host are in lower case, and an empty path after a host is `/`.
     var normalizedBase: String {
         let bytes = Array(base.utf8)
         let colon = bytes.firstIndex(of: UInt8(ascii: ":")) ?? 0

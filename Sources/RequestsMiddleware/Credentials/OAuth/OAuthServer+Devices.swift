@@ -1,12 +1,12 @@
 extension OAuthServer {
-    /// A device code, and the code and the address that the user signs in with on another device (RFC 8628 §3.2).
+    /// A device code, and the code and the address with which the user signs in on another device (RFC 8628 §3.2).
     ///
     /// No description contains the device code.
     public struct DeviceAuthorization: Sendable {
         /// The code that the user enters, in printable ASCII characters.
         public let userCode: String
 
-        /// The address that the user opens.
+        /// The address to open.
         public let verificationURI: URL
 
         /// The address that contains the user code, for a QR code; nil if there is none.
@@ -15,7 +15,7 @@ extension OAuthServer {
         /// The date at which the codes expire, at most 24 hours after the response.
         public let expiration: Date
 
-        /// The least time between two requests, from 1 s to 1 hour.
+        /// The minimum time between two requests, from 1 s to 1 hour.
         public let interval: Duration
 
         let deviceCode: String
@@ -106,7 +106,7 @@ extension Client where API == OAuthServer {
 }
 
 extension RequestError {
-    /// Returns the time to wait after this error of a request with a device code; nil if it is final.
+    /// Returns the time to wait after this error of a request for the tokens of a device; nil if the error is final.
     fileprivate func nextInterval(after interval: Duration) -> Duration? {
         if case .timedOut = reason { return interval * 2 }
         guard case .refused(let refusal)? = oauthFailure else { return nil }

@@ -75,8 +75,9 @@ extension OAuthServer {
         }
     }
 
-    /// Returns a request for the tokens of a device code, which the server refuses with
-    /// ``ErrorCode/authorizationPending`` until the user has signed in (RFC 8628 §3.4).
+    /// Returns a request for the tokens of a device.
+    ///
+    /// The server refuses it with ``ErrorCode/authorizationPending`` until the user has signed in (RFC 8628 §3.4).
     ///
     /// `Client.credential(for:)` sends it as often as the server allows.
     public func deviceCode(of device: DeviceAuthorization) -> Request<OAuthServer, OAuthCredential> {

@@ -20,25 +20,27 @@ package import RequestsPOSIX
 /// 2xx without an error code, and `decodingFailed` for a response without valid tokens. `RequestError.oauthFailure`
 /// has the reason. Endpoints need `https`, except for those on this machine: RFC 6749 §3.2 requires TLS.
 public struct OAuthServer: RequestProviding {
-    /// The URL that tokens are requested from.
+    /// The URL from which tokens are requested.
     public var tokenEndpoint: URL
 
-    /// The URL that the user signs in at, for ``authorization(redirectingTo:scope:parameters:)``.
+    /// The URL at which the user signs in, for ``authorization(redirectingTo:scope:parameters:)``.
     public var authorizationEndpoint: URL?
 
-    /// The URL that device codes are requested from (RFC 8628 §3.1).
+    /// The URL from which device codes are requested (RFC 8628 §3.1).
     public var deviceAuthorizationEndpoint: URL?
 
-    /// The identifier of the server, which the `iss` of a redirect must equal; nil to ignore it (RFC 9207).
+    /// The identifier of the server, which must equal `iss` in a redirect; nil to ignore it (RFC 9207).
     public var issuer: String?
 
-    /// Whether a redirect without `iss` is rejected: the server has announced that it sends one (RFC 9207 §3).
+    /// Whether a redirect without `iss` is rejected.
+    ///
+    /// Set it if the server has announced that it sends one (RFC 9207 §3).
     public var requiresIssuer = false
 
     /// The identity of the app.
     public var client: ClientCredentials
 
-    /// The clock that expiries are computed with, and that waits between requests with a device code.
+    /// The clock for computing expiries, and for waiting between requests with a device code.
     public var clock: Retrying.Clock
 
     package var hashes: any HashProvider = SystemHashes.shared

@@ -99,8 +99,10 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
 
 private final class Storing: Sendable {
     struct State {
-        /// Whether the store must not be read: it lacks a credential that could not be stored, or still contains the
-        /// credential of a user who has signed out.
+        /// Whether the store must not be read.
+        ///
+        /// It lacks a credential that could not be stored, or still contains the credential of a user who has signed
+        /// out.
         var isNewerThanStore = false
         var replacements = 0
     }

@@ -2,7 +2,9 @@
 internal import RequestsPOSIX
 internal import Synchronization
 
-/// One refresh, which marks the tasks that are part of it.
+/// One refresh.
+///
+/// It marks the tasks that are part of it.
 ///
 /// A task that a refresh creates can continue after its end, and is then no longer part of it.
 final class RefreshMark: Sendable {
@@ -23,7 +25,7 @@ final class RefreshMark: Sendable {
     func marks(_ renewal: AnyObject) -> Bool { self.renewal == ObjectIdentifier(renewal) && isActive }
 }
 
-/// Refreshable credentials and their refreshes, each of which requests can wait for.
+/// Refreshable credentials and their refreshes, for whose results requests can wait.
 ///
 /// A refresh runs on a separate thread. It is not a child of the request that began it, so cancelling that request does
 /// not cancel it, and it continues even if blocking calls occupy every thread of the cooperative pool.
@@ -44,7 +46,7 @@ final class CredentialRenewal<Credential: Sendable>: Sendable {
     private let ready: ReadyFields
     private let isExpired: @Sendable (Credential) -> Bool
 
-    /// Creates the credentials, whose changes discard the fields that are ready.
+    /// Creates the credentials; their changes discard the fields that are ready.
     init(
         _ credential: Credential?, _ ready: ReadyFields, isExpired: @escaping @Sendable (Credential) -> Bool,
         refresh: @escaping Refresh
@@ -125,7 +127,7 @@ extension CredentialRenewal {
         refreshes.end(number, with: outcome)
     }
 
-    /// Cancels the active refresh, because no one can use its result.
+    /// Cancels the active refresh, because nothing can use its result.
     func abandon() {
         state.withLock { state in
             state.isAbandoned = true
@@ -137,7 +139,7 @@ extension CredentialRenewal {
 // MARK: Waiting
 
 extension CredentialRenewal {
-    /// Returns the outcome of the refresh with this number, at the latest at `deadline`.
+    /// Returns the outcome of the refresh with this number, waiting until `deadline` at the latest.
     ///
     /// - Throws: `RequestError` with `cancelled`, or `timedOut` for the deadline; the refresh continues.
     func outcome(ofRefresh number: Int, until deadline: Deadline) async throws(RequestError) -> Outcome {

@@ -2,12 +2,12 @@
 
 /// The fields of credentials, ready for requests as long as the credentials are valid and no refresh is active.
 ///
-/// Nearly every request uses them. They are not generic: code for credentials of any type looks up metadata in each
+/// Nearly every request uses them. They are not generic, because generic code for credentials looks up metadata in each
 /// step, which takes longer than the step.
 final class ReadyFields: Sendable {
     /// The fields, and the values that identify them in a rejection.
     ///
-    /// It is one reference, because every request receives it.
+    /// They share one reference, because every request receives them.
     final class Ready: Sendable {
         let fields: Header
         let generation: Int
@@ -38,7 +38,7 @@ final class ReadyFields: Sendable {
         self.now = now
     }
 
-    /// Creates fields that never change; if `fields` is nil, none are ever ready.
+    /// Creates fields that never change; if `fields` is nil, they are never ready.
     init(_ fields: Header?) {
         state = Lock(State(ready: fields.map { Ready(fields: $0, generation: 0, endedRefreshes: 0, end: nil) }))
         now = { Date() }
@@ -53,7 +53,7 @@ final class ReadyFields: Sendable {
     /// The number that changes with the credentials.
     var version: Int { state.withLock { $0.version } }
 
-    /// Keeps the fields unless the credentials have changed since they had the number `version`.
+    /// Keeps the fields unless the credentials have changed since their number was `version`.
     func keep(_ ready: Ready, of version: Int) {
         state.withLock { state in
             if state.version == version { state.ready = ready }
@@ -69,7 +69,7 @@ final class ReadyFields: Sendable {
     }
 }
 
-/// An authenticator whose fields are ready for nearly every request, and which ignores the responses that it does not
+/// An authenticator that has fields ready for nearly every request, and that ignores the responses that it does not
 /// handle.
 protocol ReadyAuthenticator: Authenticator {
     var ready: ReadyFields { get }

@@ -1,4 +1,4 @@
-/// The rules of refreshable credentials (PM-94): when to send, to wait, and to renew, without a clock and without I/O.
+/// The rules for sending, waiting and renewing with refreshable credentials (PM-94), without a clock and without I/O.
 ///
 /// A step that makes ``isRefreshing`` true begins a refresh; the type that applies the rules performs it.
 ///
@@ -7,12 +7,12 @@
 struct RefreshState<Credential: Sendable>: Sendable {
     enum Outcome: Sendable {
         case renewed
-        /// There are none, so the rejection is the response.
+        /// There are no new credentials, so the rejecting response is returned.
         case refused
         case failed(any Error)
     }
 
-    /// The age of credentials, which a clock determines.
+    /// Whether credentials are valid, which a clock determines.
     enum Validity: Hashable {
         case valid, expiresSoon, expired
     }
@@ -41,16 +41,16 @@ struct RefreshState<Credential: Sendable>: Sendable {
     private(set) var credential: Credential?
     private(set) var generation = 0
     private(set) var isRefreshing = false
-    /// The number of refreshes that have ended, which is also the number of the active or next one.
+    /// The number of refreshes that have ended, which is also the index of the active or next one.
     private(set) var endedRefreshes = 0
     private(set) var lastOutcome = Outcome.refused
     /// Incremented when the credentials change, and when a refresh begins or ends.
     private(set) var changes = 0
-    /// The number of times that the credentials were replaced, not renewed.
+    /// The number of times that the credentials were replaced from outside, as opposed to renewed.
     private(set) var replacements = 0
     /// The generation that the active refresh renews.
     private var renewedGeneration = 0
-    /// The generation that was renewed ahead of its expiry, successfully or not.
+    /// The generation whose renewal before its expiry was tried, successfully or not.
     private var earlyGeneration: Int?
     /// Whether the last refresh failed because its credentials had expired already.
     private var hasExpiredResult = false
@@ -59,7 +59,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
         self.credential = credential
     }
 
-    /// Returns the action before a request.
+    /// Returns what to do before a request.
     ///
     /// - Parameters:
     ///   - validity: The validity of the credentials.
@@ -79,7 +79,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
         return .send(credential, Token(generation: generation, endedRefreshes: endedRefreshes))
     }
 
-    /// Returns the action after a 401 to a request with the credentials that `token` identifies.
+    /// Returns what to do after a 401 to a request whose credentials `token` identifies.
     mutating func stepAfter(rejectionOf token: Token) -> StepAfter {
         if token.generation != generation, !hasExpiredResult { return credential == nil ? .use(.refused) : .sendAgain }
         if !isRefreshing, token.endedRefreshes < endedRefreshes { return .use(lastOutcome) }

@@ -83,7 +83,7 @@ extension RefreshableAuthenticator: ReadyAuthenticator {
         }
     }
 
-    /// Returns the action before a request unless that would begin a refresh that the request has to wait for.
+    /// Returns what to do before a request; nil if that would begin a refresh for which the request must wait.
     private func peekBefore() -> RefreshState<Credential>.StepBefore? {
         checked { state, validity in
             if validity == .expired || state.isRefreshing && holdsDuringRefresh { return nil }

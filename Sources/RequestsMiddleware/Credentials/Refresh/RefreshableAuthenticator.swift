@@ -31,7 +31,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         let value: RefreshState<Credential>.Token?
     }
 
-    /// The fields that nearly every request is sent with.
+    /// Fields that are ready for nearly every request.
     let ready: ReadyFields
     let renewal: CredentialRenewal<Credential>
     let fields: @Sendable (Credential) throws -> Header
@@ -42,7 +42,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     /// A function that is called after the credentials were replaced; nil for none.
     private let onReplacement: (@Sendable () -> Void)?
     private let replacementSeed = UInt64.random(in: .min ... .max)
-    /// The fields that were made last.
+    /// The fields that were created last.
     let cache = Lock<(generation: Int, fields: Header)?>(nil)
 
     /// Creates an authenticator.

@@ -4,7 +4,7 @@ internal import RequestsPOSIX
 package struct AWSCanonicalRequest: Sendable {
     /// The names of the signed fields in lower case, sorted and separated by semicolons.
     package let signedNames: String
-    /// The canonical form: method, path, query, fields, names of the fields, and the hash of the body, in lines.
+    /// The canonical form, in lines: method, path, query, fields, names of the fields, and hash of the body.
     package let text: String
 
     /// Creates the canonical form of a request.
@@ -36,7 +36,7 @@ package struct AWSCanonicalRequest: Sendable {
             ] + lines + ["", signedNames, payloadHash]).joined(separator: "\n")
     }
 
-    /// Returns a value without white space at its ends, and with one space in place of several.
+    /// Returns a value without white space at its ends, and with one space in place of each run of spaces.
     static func canonicalValue(_ value: String) -> String {
         value.utf8.split { $0 == 0x20 || $0 == 0x09 }.map { String(Substring($0)) }.joined(separator: " ")
     }
@@ -56,12 +56,12 @@ package struct AWSCanonicalRequest: Sendable {
         return "/" + encoded.joined(separator: "/") + (path.hasByteSuffix("/") ? "/" : "")
     }
 
-    /// Returns the path of an object in S3: decoded, and encoded again except for slashes, as servers compute it.
+    /// Returns the path of an object in S3 as servers compute it: decoded, and encoded again except for slashes.
     ///
     /// Empty segments and dot segments are kept, because keys may contain them.
     static func objectPath(_ path: String) -> String { encodedAgain(path[...], isPath: true) }
 
-    /// Returns the items of a query with every byte encoded that RFC 3986 §2.3 reserves, in the order of the query.
+    /// Returns the items of a query, in order, with every byte encoded except the unreserved ones (RFC 3986 §2.3).
     static func encodedItems(of query: String?) -> [(name: String, value: String)] {
         (query ?? "").splitBytes(at: "&").map { item in
             let parts = item.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -78,7 +78,7 @@ package struct AWSCanonicalRequest: Sendable {
         }.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
     }
 
-    /// Returns percent-encoded text decoded and encoded again, byte by byte, because it need not be UTF-8.
+    /// Returns percent-encoded text, decoded and encoded again byte by byte, because it need not be UTF-8.
     private static func encodedAgain(_ text: Substring, isPath: Bool = false) -> String {
         var bytes: [UInt8] = []
         var remainder = text.utf8[...]

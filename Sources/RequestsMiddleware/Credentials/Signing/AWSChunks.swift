@@ -23,7 +23,7 @@ package struct AWSChunks: Sendable {
         }
     }
 
-    /// Returns the length of a body of `length` bytes in chunks; nil if it cannot be represented.
+    /// Returns the encoded length of a body of `length` bytes; nil if it cannot be represented.
     func encodedLength(_ length: Int) -> Int? {
         let (count, last) = length.quotientAndRemainder(dividingBy: size)
         let (whole, isTooLarge) = Self.encodedLength(ofChunk: size).multipliedReportingOverflow(by: count)
@@ -33,7 +33,8 @@ package struct AWSChunks: Sendable {
         return isSumTooLarge ? nil : sum
     }
 
-    /// The length of a chunk with its size in hexadecimal, `;chunk-signature=`, the signature and two line ends.
+    /// Returns the length of a chunk with its size in hexadecimal, `;chunk-signature=`, the signature and two line
+    /// ends.
     private static func encodedLength(ofChunk size: Int) -> Int {
         String(size, radix: 16).utf8.count + 17 + 64 + 2 + size + 2
     }

@@ -1,7 +1,7 @@
 @_spi(Lock) internal import Requests
 internal import RequestsPOSIX
 
-/// The last derived key of a signature, which is the same for a day, a region and a service.
+/// The last key that was derived for signatures; it is the same for one day, region and service.
 ///
 /// Copies of a signature share it. A key is used only for exactly the values that it was derived from, so changing the
 /// credentials of a copy is safe.

@@ -1,6 +1,6 @@
 internal import RequestsPOSIX
 
-/// The time and scope of a signature, with the key that is derived for them.
+/// The time and scope of a signature, and the key derived for them.
 package struct AWSScope: Sendable {
     /// The time, such as `20261122T083000Z`.
     let timestamp: String
@@ -9,7 +9,7 @@ package struct AWSScope: Sendable {
     private let key: Data
     private let hashes: any HashProvider
 
-    /// Derives the key for the present day, or uses the one that was derived for it before.
+    /// Derives the key for the current day, or uses the one that was derived before.
     ///
     /// - Throws: `CredentialError` for a date outside the years 1970 to 9999, or a `HashError`.
     package init(_ signature: AWSSignature) throws {

@@ -24,7 +24,9 @@ extension AWSSignature {
         return try signature.signedAsConfigured(request, bodyDigest: bodyDigest)
     }
 
-    /// Returns how the body of `request` is signed: without one, chunks would make it an upload.
+    /// Returns how the body of `request` is signed.
+    ///
+    /// A request without a body is not sent in chunks, which would make it an upload.
     func payload(of request: PreparedRequest) -> Payload {
         if case .chunks = payload, case .none = request.body { return .signed }
         return payload
@@ -52,7 +54,7 @@ extension AWSSignature {
         return request
     }
 
-    /// Returns `request` with the path that is signed: the form that S3 computes from any encoding.
+    /// Returns `request` with the path that is signed, in the form that S3 computes from any encoding.
     ///
     /// Servers decode the path and encode it again; a test server that compares it as sent would accept any encoding.
     private func withCanonicalPath(_ request: PreparedRequest) -> PreparedRequest {

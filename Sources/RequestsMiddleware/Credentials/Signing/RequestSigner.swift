@@ -39,7 +39,7 @@ public struct RequestSigner: Sendable {
         self.init(hashes: hashes, needsDigest: { _ in true }, sign)
     }
 
-    /// Creates a signer whose function receives no bytes as the digest of a request that does not need one.
+    /// Creates a signer whose function receives an empty digest for requests that need none.
     init(
         hashes: any HashProvider, needsDigest: @escaping @Sendable (PreparedRequest) -> Bool,
         wait: Wait? = nil, _ sign: @escaping Function
