@@ -1,5 +1,5 @@
 extension Client {
-    /// Returns this client with middleware that `add` adds within the environment of its API.
+    /// Returns this client with middleware that `add` adds, within the environment of its API.
     ///
     /// Without a valid base URL there is no environment; every call of the client fails then, before anything is sent.
     func adding(

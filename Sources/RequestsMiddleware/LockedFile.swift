@@ -69,7 +69,7 @@ struct LockedFile: Sendable {
         var version: Int
     }
 
-    /// Replaces the file by one with `content` as JSON.
+    /// Replaces the file with one that contains `content` as JSON.
     func write(_ content: some Encodable) throws(Problem) {
         guard let data = try? BodyProvider.makeDeterministicEncoder().encode(content) else {
             throw problem("its content cannot be encoded")

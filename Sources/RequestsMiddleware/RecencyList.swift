@@ -1,11 +1,11 @@
-/// The slots of an array in the order of their last use; moving one allocates nothing.
+/// The slots of an array, ordered by their last use; reordering them allocates nothing.
 struct RecencyList: Sendable {
     private var links: [(newer: Int, older: Int)] = []
     /// The most and the least recently used slots; -1 for none.
     private(set) var newest = -1
     private(set) var oldest = -1
 
-    /// Adds a slot, which is in use before or not, as the most recently used one; it is at most the number of slots.
+    /// Adds a slot as the most recently used one; it may be new or unused, and is at most the number of slots.
     mutating func add(_ slot: Int) {
         if slot == links.count { links.append((-1, -1)) }
         links[slot] = (-1, newest)

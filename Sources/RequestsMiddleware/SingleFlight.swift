@@ -1,6 +1,6 @@
 @_spi(Lock) internal import Requests
 
-/// Work that several calls need: one of them begins it, and the others wait for its outcome.
+/// Work that several calls need: one of them performs it, and the others wait for its outcome.
 final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     private typealias Wait = WaitingCall<Outcome?>
 

@@ -1,13 +1,13 @@
 @_spi(Lock) internal import Requests
 
-/// A call that waits until another call lets it continue, its deadline passes, or it is cancelled.
+/// A call that waits until another call resumes it, its deadline passes, or it is cancelled.
 enum WaitingCall<Value: Sendable>: Sendable {
     /// The call continues with a value of the other call.
     case granted(Value)
     case timedOut
     case cancelled
 
-    /// The result of the wait, or whether the deadline has passed.
+    /// The end of a wait: its result, or that the deadline has passed.
     private enum Event: Sendable {
         case result(WaitingCall)
         case timer(isOver: Bool)

@@ -1,7 +1,7 @@
 package import RequestsPOSIX
 
 extension ContentCodingList {
-    /// Returns the first 80 scalars of `text`, because a single character has no maximum length.
+    /// Returns the first 80 Unicode scalars of `text`; a single character has no maximum length.
     private static func beginning(of text: String) -> String {
         String(Substring(text.unicodeScalars.prefix(80)))
     }

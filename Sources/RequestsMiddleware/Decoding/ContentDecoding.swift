@@ -184,7 +184,7 @@ extension ContentDecoding {
 }
 
 extension PreparedRequest {
-    /// Returns the places at which the coded body of a response to this request may end.
+    /// Returns where the coded body of a response to this request may end.
     fileprivate func end(of head: ResponseHead) -> DecodingChain.End {
         guard head.status.isSuccess else { return .completeOrEmpty }
         return permitsCutCoding(of: head) ? .anywhere : .complete
@@ -192,7 +192,8 @@ extension PreparedRequest {
 }
 
 extension RequestError {
-    /// Returns this error with the limit of `request`, if the next executor has reached the limit for encoded bytes.
+    /// Returns this error with the limit of `request`, if the error is that the next executor's limit for encoded bytes
+    /// was reached.
     fileprivate func limited(for request: PreparedRequest) -> RequestError {
         guard case .collected(let limit) = request.delivery, case .tooLarge(let encoded) = reason, encoded != limit,
             encoded == ContentDecoding.Limits.encodedSize(collecting: limit)
@@ -218,7 +219,7 @@ extension RawResponse {
         }
     }
 
-    /// Returns this response with its body unchanged, in memory if it is to be collected.
+    /// Returns this response with its body unchanged, collected if the request requires that.
     fileprivate func delivered(to request: PreparedRequest) async throws(RequestError) -> RawResponse {
         guard case .collected(let limit) = request.delivery, case .stream(let stream) = body else {
             try checkSize(within: request.delivery, of: request)
@@ -257,7 +258,7 @@ extension RawResponse {
         RequestError(.tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
     }
 
-    /// Returns this response with a header that describes the decoded body, and metrics that describe the encoded one.
+    /// Returns this response with a header for the decoded body, and metrics for the encoded body.
     func withoutCodings(ofLength length: Int?) -> RawResponse {
         var copy = self
         copy.metrics.contentEncoding = head.header[.contentEncoding]

@@ -1,6 +1,6 @@
 import Requests
 
-/// A body that is decoded while it is read: it requests more bytes only once it has delivered all that it has decoded.
+/// A body that is decoded while it is read; more bytes are requested only when all decoded ones have been delivered.
 ///
 /// The encoded body is read to its end, so that its connection can be reused. If it is released early, fails or is
 /// cancelled, the encoded body is released.
@@ -46,7 +46,7 @@ struct DecodedBody: PulledSource, ~Copyable {
         }
     }
 
-    /// Checks how much has been decoded, because data without end can decode to nothing.
+    /// Throws if too many encoded bytes have been decoded: endless data can decode to nothing.
     private func checkEncodedSize(collecting limit: Int) throws(RequestError) {
         let size = ContentDecoding.Limits.encodedSize(collecting: limit)
         guard chain.encodedCount <= size else {

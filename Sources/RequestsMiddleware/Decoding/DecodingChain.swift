@@ -1,6 +1,6 @@
 internal import RequestsPOSIX
 
-/// The decoders for the codings of one body, from the last coding applied to the first, with limits.
+/// The decoders for the codings of one body, starting with the coding that was applied last, with limits.
 ///
 /// They decode one piece at a time and never ahead, so each coding stores one piece. The chain never waits and does not
 /// depend on tasks.
@@ -13,14 +13,15 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
         case yield
     }
 
-    /// The places at which a body may end.
+    /// A place at which a body may end.
     enum End {
-        /// Only the end of its codings.
+        /// Only after the end of its codings.
         case complete
-        /// The end of its codings, or before the first byte: servers name the coding of an error response whose body
-        /// they omit.
+        /// After the end of its codings, or before the first byte.
+        ///
+        /// Servers name the coding of an error response even if they omit its body.
         case completeOrEmpty
-        /// Any place: an event stream has no end, and its reader discards an event that is cut.
+        /// Anywhere: an event stream has no end, and its reader discards an incomplete event.
         case anywhere
     }
 
@@ -28,7 +29,7 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
     private static var pieceSize: Int { 64 << 10 }
     /// The number of bytes read and written after which other tasks should run.
     private static var workBudget: Int { 1 << 20 }
-    /// The minimum cost of calling a decoder, because many short members are work as well.
+    /// The work that each call of a decoder counts as, in bytes, so that many short members use up the budget too.
     private static var callCost: Int { 64 }
 
     private var stages: [DecodingStage]
@@ -39,8 +40,8 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
     private let buffer: UnsafeMutableRawBufferPointer
     private var count = 0
 
-    /// Creates a chain for `codings`, at least one, in the order in which they were applied, with the server's names
-    /// for them.
+    /// Creates a chain for at least one coding, in the order in which they were applied; `names` are the server's
+    /// names.
     ///
     /// - Throws: `RequestError` if there is not enough memory.
     init(
@@ -113,7 +114,7 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
         case yield
     }
 
-    /// Decodes one piece of the coding at `index` from pieces of the previous one.
+    /// Decodes one piece with the coding at `index`, reading pieces of the previous coding.
     private mutating func step(
         _ index: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(RequestError) -> StageOutcome {

@@ -1,6 +1,6 @@
 internal import RequestsPOSIX
 
-/// The files of one download: the bytes so far, their resume point and the final path.
+/// The files of one download: the bytes so far, their resume point, and the destination.
 struct Download {
     private let path: String
     private let partialPath: String
@@ -29,7 +29,8 @@ struct Download {
         }
     }
 
-    /// Returns the point at which to resume; nil if there are no bytes, or if they are not from a response of `target`.
+    /// Returns the point at which to resume; nil if there are no bytes, or if a response from another target contained
+    /// them.
     func point(for target: TargetURI) -> ResumePoint? {
         guard count > 0, let data = try? Data(contentsOf: URL(filePath: pointPath)),
             let point = try? JSONDecoder().decode(ResumePoint.self, from: data),
@@ -38,7 +39,7 @@ struct Download {
         return point
     }
 
-    /// Replaces the bytes so far by the body of `response`, which is the whole representation.
+    /// Replaces the bytes so far with the body of `response`, the whole representation.
     ///
     /// If an error occurs, the received bytes are kept only if a later call can resume.
     mutating func replace(_ response: RawResponse) async throws(RequestError) {
@@ -60,8 +61,9 @@ struct Download {
         }
     }
 
-    /// Appends the body of `response` to the bytes so far; it must end before the byte `end` of the representation, if
-    /// that is known.
+    /// Appends the body of `response` to the bytes so far.
+    ///
+    /// It must end before the byte `end` of the representation, if that is known.
     mutating func append(_ response: RawResponse, until end: Int?) async throws(RequestError) {
         guard let file else { return }
         let stream: ResponseStream
@@ -89,7 +91,7 @@ struct Download {
         }
     }
 
-    /// Moves the file to its final path, and returns `response` as the response of the whole representation.
+    /// Moves the file to its destination, and returns `response` changed to the response for the whole representation.
     func finished(_ response: RawResponse) throws(RequestError) -> RawResponse {
         if let file { try Self.reporting { try file.move(to: path) } }
         try? FileManager.default.removeItem(atPath: pointPath)

@@ -15,8 +15,9 @@ package struct ResumePoint: Codable, Sendable {
     /// The length of the representation in bytes, if it is known.
     package let length: Int?
 
-    /// Creates the resume point of a response with the whole representation; nil if a range of it cannot be requested
-    /// safely.
+    /// Creates the resume point for a response that contains the whole representation.
+    ///
+    /// The result is nil if a range of it cannot be requested safely.
     ///
     /// A weak entity tag does not identify bytes. A date does so only if the server's clock was at least one second
     /// later when it responded, because no later change can then have the same date (RFC 9110 §8.8.2.2, §13.1.5). If a
@@ -75,8 +76,10 @@ package struct ResumePoint: Codable, Sendable {
         case refuse
     }
 
-    /// Returns the treatment of `response` to a request for the bytes of `point` after the first `count`, or for the
-    /// whole representation if `point` is nil (RFC 9110 §15.3.7, §15.5.17).
+    /// Returns what to do with `response` (RFC 9110 §15.3.7, §15.5.17).
+    ///
+    /// It is the response to a request for the bytes of `point` after the first `count`, or for the whole
+    /// representation if `point` is nil.
     package static func step(for response: RawResponse, at point: ResumePoint?, after count: Int) -> Decision {
         let head = response.head
         switch head.status {
@@ -108,7 +111,7 @@ package struct ResumePoint: Codable, Sendable {
 }
 
 extension ResumePoint: Equatable {
-    /// Returns whether both identify the same bytes of the same target.
+    /// Returns whether both identify the same bytes from the same target.
     ///
     /// Entity tags are compared by octets.
     package static func == (left: Self, right: Self) -> Bool {

@@ -84,8 +84,9 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
-    /// Returns this request for the bytes of `point` after the first `count`, or for the whole representation if
-    /// `point` is nil, delivered as a stream.
+    /// Returns this request for the bytes of `point` after the first `count`, delivered as a stream.
+    ///
+    /// If `point` is nil, the whole representation is requested.
     fileprivate func resuming(at point: ResumePoint?, after count: Int) -> PreparedRequest {
         var copy = self
         copy.delivery = .streamed
@@ -110,8 +111,9 @@ extension PreparedRequest {
 }
 
 extension RawResponse {
-    /// Returns this response with the beginning of its body in memory, as an executor delivers a body that it does not
-    /// write to a file.
+    /// Returns this response with the beginning of its body in memory.
+    ///
+    /// Executors deliver a body in this way if they do not write it to a file.
     func collected(limit: Int) async throws(RequestError) -> RawResponse {
         guard case .stream(let stream) = body else { return self }
         var copy = self

@@ -17,9 +17,9 @@ public final class ActivityCounter: Observing.Observer {
     fileprivate struct State {
         var count = 0
         var handler: (@Sendable (Int) -> Void)?
-        /// The count that the handler received last.
+        /// The count that the handler last received.
         var reported = 0
-        /// Whether a thread calls the handler; it also reports the changes of others.
+        /// Whether a thread is calling the handler; it also reports changes by other threads.
         var isReporting = false
         var continuations: [Int: AsyncStream<Int>.Continuation] = [:]
         var nextContinuation = 0
@@ -103,7 +103,7 @@ public final class ActivityCounter: Observing.Observer {
         if mustReport { report() }
     }
 
-    /// Calls the handler, outside the lock, until it has received the present count.
+    /// Calls the handler, outside the lock, until it has received the current count.
     private func report() {
         while let (handler, count) = state.withLock({ $0.takeReport() }) {
             handler(count)
@@ -113,7 +113,9 @@ public final class ActivityCounter: Observing.Observer {
 }
 
 extension ActivityCounter.State {
-    /// Returns the handler and the count to report; nil if nothing has changed, or another thread reports it.
+    /// Returns the handler and the count to report.
+    ///
+    /// The result is nil if nothing has changed, or if another thread reports it.
     fileprivate mutating func takeReport() -> (@Sendable (Int) -> Void, Int)? {
         guard let handler, !isReporting, reported != count else { return nil }
         isReporting = true
@@ -128,7 +130,7 @@ private enum CountsActivity: RequestAttributes.Key {
 }
 
 extension Request {
-    /// Returns this request, which an ``ActivityCounter`` counts or not.
+    /// Returns this request with a mark whether an ``ActivityCounter`` counts it.
     public consuming func countingActivity(_ counts: Bool = true) -> Self {
         setting(attribute: CountsActivity.self, to: counts)
     }

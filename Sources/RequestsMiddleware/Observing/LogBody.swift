@@ -6,10 +6,12 @@ struct LogBody {
     /// The maximum number of bytes that are shown.
     let limit: Int
 
-    /// The number of bytes that must be available to find every secret in those that are shown.
+    /// Returns the number of bytes that must be available to find every secret in the bytes that are shown.
     static func needed(for limit: Int) -> Int { limit > 0 ? limit + (4 << 10) : 0 }
 
-    /// Returns the lines of a body, without secrets; text on lines, other content as its size.
+    /// Returns the lines of a body without secrets.
+    ///
+    /// Text is shown in lines, other content as its size.
     ///
     /// - Parameters:
     ///   - beginning: The body, or its beginning.
@@ -35,7 +37,7 @@ struct LogBody {
         return isCut ? lines + ["… (\(size))"] : lines
     }
 
-    /// Returns the bytes of `data`, without a scalar that its end cuts, if they are text without NUL.
+    /// Returns the bytes of `data` if they are text without NUL, except for a Unicode scalar that the end cuts.
     private func text(of data: Data) -> [UInt8]? {
         let bytes = Array(Self.wholeScalars(Array(data)[...]))
         guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { return nil }

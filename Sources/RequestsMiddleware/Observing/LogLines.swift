@@ -5,14 +5,14 @@ struct LogLines {
     private let request: PreparedRequest
     private let requests: RequestLogging.RequestDetail
     private let responses: RequestLogging.ResponseDetail
-    /// The response fields that are written; nil for all.
+    /// The names of the response fields that are written; nil for all.
     private let responseFields: Set<Field.Name>?
     private let bodyLimit: Int
     private let redaction: ExchangeRedaction
-    /// Whether each line begins with the mark of its direction.
+    /// Whether each line begins with a mark for its direction.
     private let isTrace: Bool
 
-    /// The maximum number of bytes of a URL or a field value.
+    /// The maximum number of bytes that are shown of a URL or a field value.
     private static let textLimit = 8 << 10
     private static let fieldLimit = 200
 
@@ -153,7 +153,7 @@ struct LogLines {
     /// Returns `text` on one line, without the secrets of the exchange.
     private func shown(_ text: String) -> String { Self.escaped(redaction.text(text)) }
 
-    /// Returns `text`, which is redacted, on one line.
+    /// Returns `text`, which has been redacted, on one line.
     private static func escaped(_ text: String) -> String { LogText.escaped(text, limit: textLimit) }
 }
 

@@ -1,6 +1,6 @@
 import Requests
 
-/// A peer's or a caller's text as part of one log line.
+/// Text of a peer or a caller, as part of one log line.
 ///
 /// A log line must not be split, and must not change the text around it or the terminal. So these are replaced by
 /// escapes such as `\u{1B}`: controls, line and paragraph separators, format characters such as bidirectional controls,

@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// One request of which observers are notified.
+/// One request, as its observers are notified of it.
 final class ObservedExchange: Sendable {
     private let observation: Observing.Observation
     /// The request with the fields of the observers.
@@ -9,7 +9,7 @@ final class ObservedExchange: Sendable {
     private let clock: Retrying.Clock
     private let start: Deadline
     private let date: Date
-    /// The last progress, if it is watched and was reported.
+    /// The progress that was last reported; nil if it is not watched.
     private let progress = Lock<TransferProgress?>(nil)
 
     init(_ observation: Observing.Observation, _ handlers: [Observing.Handler], _ clock: Retrying.Clock) {
@@ -24,7 +24,7 @@ final class ObservedExchange: Sendable {
     /// The context that is current while the request is performed; nil for no change.
     var context: TraceContext? { observation.context }
 
-    /// The request to pass on; its progress is watched if its bytes cannot be counted otherwise.
+    /// The request to pass on; its progress is watched if its bytes cannot be counted in another way.
     var watchedRequest: PreparedRequest {
         guard !handlers.isEmpty, request.hasBody || request.isForFile else { return request }
         var request = request
@@ -68,7 +68,9 @@ final class ObservedExchange: Sendable {
         return response
     }
 
-    /// Reports the end of a streamed body of which `count` bytes, beginning with `body`, were delivered.
+    /// Reports the end of a streamed body.
+    ///
+    /// `count` bytes were delivered, and `body` contains the first of them.
     fileprivate func end(
         _ stream: ResponseStream, of response: RawResponse, _ outcome: Observing.Report.Outcome, _ count: Int,
         _ body: Data

@@ -1,7 +1,7 @@
 import Requests
 
 extension Observing {
-    /// A name and a value that describe a request, with the names of OpenTelemetry's semantic conventions for HTTP.
+    /// An attribute of a request: a name and a value, as in OpenTelemetry's semantic conventions for HTTP.
     public struct Attribute: Hashable, Sendable, CustomStringConvertible {
         /// The name, such as `http.request.method`.
         public var name: String
@@ -76,8 +76,9 @@ extension Observing.AttributeValue: Hashable {
 extension Observing {
     /// The rules for attributes that one observer applies to all its requests.
     public struct Semantics: Sendable {
-        /// The methods that `http.request.method` names; any other method is `_OTHER`, so that a caller that invents
-        /// methods does not create unlimited time series.
+        /// The methods that `http.request.method` names.
+        ///
+        /// Any other method is `_OTHER`, so that a caller that invents methods does not create unlimited time series.
         ///
         /// The default contains the methods of RFC 9110 and PATCH.
         public var knownMethods: Set<HTTPMethod> = [
@@ -98,7 +99,8 @@ extension Observing.Semantics {
     /// The name of `method` as an attribute.
     private func name(of method: HTTPMethod) -> String { knownMethods.contains(method) ? method.rawValue : "_OTHER" }
 
-    /// Returns the attributes that metrics of `request` have from its beginning, with values of low cardinality.
+    /// Returns the attributes of the metrics of `request` that are known at its beginning; they have few different
+    /// values.
     func metricAttributes(of request: PreparedRequest) -> [Observing.Attribute] {
         let target = request.target
         var attributes = [
@@ -111,7 +113,7 @@ extension Observing.Semantics {
         return attributes
     }
 
-    /// Returns the attributes that the span of `request` has from its beginning.
+    /// Returns the attributes of the span of `request` that are known at its beginning.
     func spanAttributes(of request: PreparedRequest, resendCount: Int) -> [Observing.Attribute] {
         var attributes = metricAttributes(of: request)
         let url = ExchangeRedaction(request, redaction).url(request.target)
@@ -162,7 +164,7 @@ extension Observing.Report {
 }
 
 extension TargetURI {
-    /// The host as in attributes: an IPv6 address without its brackets.
+    /// The host as an attribute: an IPv6 address without its brackets.
     var address: String {
         host.utf8.first == UInt8(ascii: "[") ? String(host.droppingFirstBytes(1).droppingLastBytes(1)) : host
     }
@@ -181,7 +183,7 @@ extension RawResponse.Metrics {
 }
 
 extension RequestError.Reason {
-    /// The name of the reason without its payload; there are few such names.
+    /// The name of the reason without its payload, so that there are few different names.
     fileprivate var typeName: String {
         switch self {
         case .invalidRequest: "invalid_request"

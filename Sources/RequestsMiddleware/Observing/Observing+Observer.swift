@@ -104,11 +104,13 @@ extension Observing {
         }
     }
 
-    /// An observer that passes the reports of requests to a function that can be replaced.
+    /// An observer that passes reports of requests to a replaceable function.
     ///
     /// It reports only requests that began while there was a function, and nothing after the function has been removed.
     public final class Reports: Observer {
-        /// Read before the lock is taken: an observer without a function then costs nothing.
+        /// Whether there is a function.
+        ///
+        /// It is read before the lock is taken, so that an observer without a function costs nothing.
         private let hasFunction: Atomic<Bool>
         private let function: Lock<(@Sendable (Report) -> Void)?>
 

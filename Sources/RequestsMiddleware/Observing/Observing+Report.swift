@@ -1,7 +1,7 @@
 import Requests
 
 extension Observing {
-    /// The facts about a request that has ended.
+    /// What happened to a request, from its beginning to its end.
     ///
     /// A request with a streamed body ends when the body is read to its end, fails, or is released before.
     public struct Report: Sendable {
@@ -98,7 +98,8 @@ extension Observing {
         public var connecting: Duration?
         /// The time for the TLS handshake and the tunnel of a proxy; nil for a reused connection and without either.
         public var securing: Duration?
-        /// The time from the connection, or for a reused one from the start, until the request was sent.
+        /// The time from the established connection until the request was sent; for a reused connection, from the
+        /// start.
         public var sending: Duration?
         /// The time from the sent request to the first byte of the response.
         public var waiting: Duration?

@@ -22,10 +22,11 @@ public struct Observing: Middleware {
     final class Settings: Sendable {
         let seat: Seat
         let observers: [any Observer]
-        /// The observers that can be without a function.
+        /// The observers of the type ``Reports``, which may have no function.
         private let reports: [Reports]
-        /// The counter, if it is the only observer besides reports: without active ones, it needs no observation and no
-        /// time.
+        /// The counter, if it is the only observer besides ``reports``.
+        ///
+        /// If none of those is active, it needs no observation and no time.
         let onlyCounter: ActivityCounter?
         let clock: Retrying.Clock
 
@@ -42,7 +43,7 @@ public struct Observing: Middleware {
         /// Whether an observer may watch a request.
         var areActive: Bool { reports.count < observers.count || hasReports }
 
-        /// Whether an observer that can be without a function has one.
+        /// Whether any observer of the type ``Reports`` has a function.
         var hasReports: Bool { reports.contains(where: \.isActive) }
     }
 
@@ -80,8 +81,9 @@ public struct Observing: Middleware {
         return try await watch.perform(sent, with: next)
     }
 
-    /// Notifies the observers of a request that begins, and returns those that watch it with the request to pass on;
-    /// nil if none does.
+    /// Notifies the observers of a request that begins.
+    ///
+    /// Returns the observers that watch it, with the request to pass on; nil if none does.
     private func watch(_ request: PreparedRequest) -> (Watch, PreparedRequest)? {
         let attempts = settings.seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
         if let counter = settings.onlyCounter, !settings.hasReports {

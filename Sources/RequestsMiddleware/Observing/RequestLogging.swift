@@ -58,9 +58,9 @@ public struct RequestLogging: Observing.Observer {
     /// The importance of an entry.
     @nonexhaustive
     public enum Level: Hashable, Sendable {
-        /// A request, or a response with a status below 400.
+        /// An entry for a request, or for a response with a status below 400.
         case info
-        /// A response with a status of 400 or higher, or a cancellation.
+        /// An entry for a response with a status of 400 or higher, or for a cancellation.
         case warning
         /// An error.
         case error
@@ -106,7 +106,7 @@ public struct RequestLogging: Observing.Observer {
     /// The names of the fields, query items and members whose values are not written.
     public var redaction = Redaction.standard
 
-    /// A function that returns whether entries of a level are written; the default is true for all.
+    /// A function that returns whether entries of a level are written; by default it always returns true.
     ///
     /// It is called before the text of an entry is created, so that a log which is off costs no text.
     public var isEnabled: @Sendable (Level) -> Bool = { _ in true }

@@ -22,7 +22,7 @@ public struct RequestMetrics: Observing.Observer {
     public struct Measurement: Sendable {
         /// The metric.
         public var instrument: Instrument
-        /// The value, in the unit of the metric.
+        /// The measured value, in the unit of the metric.
         public var value: Double
         /// The attributes, such as `http.request.method`.
         public var attributes: [Observing.Attribute]

@@ -29,13 +29,13 @@ public struct RequestTracing: Observing.Observer {
             case client
         }
 
-        /// The name, such as `GET /users/{}`.
+        /// The span's name, such as `GET /users/{}`.
         public var name: String
 
         /// The kind.
         public let kind: Kind
 
-        /// The identity that is propagated; a recorder that makes its own sets it when the span begins.
+        /// The identity that is propagated; a recorder with its own identities sets it when the span begins.
         public var context: TraceContext
 
         /// The identity of the parent; nil for the first span of a trace.
@@ -44,7 +44,7 @@ public struct RequestTracing: Observing.Observer {
         /// The attributes; when the span ends, they include the response's attributes.
         public var attributes: [Observing.Attribute]
 
-        /// The fields to send in place of traceparent and tracestate; nil to send ``context`` in these two.
+        /// The fields to send instead of traceparent and tracestate; nil to send ``context`` in those.
         ///
         /// A recorder that propagates its context in another format sets them when the span begins.
         public var propagation: Header?
@@ -52,8 +52,9 @@ public struct RequestTracing: Observing.Observer {
         /// The date at which the span began.
         public var start: Date
 
-        /// The date at which the span ended: the start and the duration, so that a change of the clock does not matter;
-        /// nil at the beginning.
+        /// The date at which the span ended; nil at the beginning.
+        ///
+        /// It is the start plus the duration, so that a change of the clock does not matter.
         public var end: Date?
 
         /// Whether the span ended with an error or a status of 400 or higher.
@@ -91,14 +92,14 @@ public struct RequestTracing: Observing.Observer {
     /// The rules for attributes.
     public var semantics = Observing.Semantics()
 
-    /// A function that decides whether a new trace is recorded; the default is true for every one.
+    /// A function that decides whether a new trace is recorded; by default it always returns true.
     ///
     /// A trace that has begun elsewhere is recorded if it is sampled. A ``Recorder`` receives every span and decides
     /// itself.
     public var samples: @Sendable (PreparedRequest) -> Bool = { _ in true }
 
-    /// A function that decides whether a server receives the fields of the context and the baggage; the default is true
-    /// for every one.
+    /// A function that decides whether a server receives the fields of the context and the baggage; by default it
+    /// always returns true.
     public var propagates: @Sendable (TargetURI) -> Bool = { _ in true }
 
     private let recorder: any Recorder

@@ -1,7 +1,7 @@
 import Requests
 
 extension TraceContext {
-    /// The entries of tracing systems, which a tracestate field contains, the latest first (W3C Trace Context §3.3).
+    /// The entries of tracing systems in a tracestate field, latest first (W3C Trace Context §3.3).
     public struct State: Hashable, Sendable, CustomStringConvertible {
         // Compared byte by byte.
         private var entries: [Entry] = []
@@ -20,8 +20,8 @@ extension TraceContext {
 
         /// Creates the state that tracestate fields contain; nil if one of them is invalid.
         ///
-        /// Invalid are keys and values with bytes that the grammar excludes, repeated keys, more than 32 entries, and
-        /// more than 8 KiB of text.
+        /// Keys and values with bytes that the grammar excludes, repeated keys, more than 32 entries, and more than 8
+        /// KiB of text are invalid.
         ///
         /// - Parameter fieldValues: The values of the fields, in order.
         public init?(parsing fieldValues: [String]) {

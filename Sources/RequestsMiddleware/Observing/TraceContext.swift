@@ -45,7 +45,7 @@ public struct TraceContext: Hashable, Sendable {
         self.state = state
     }
 
-    /// Creates the context of a new trace, whose IDs are made of the numbers that `random` returns.
+    /// Creates the context of a new trace; its IDs consist of numbers that `random` returns.
     init(isSampled: Bool, random: () -> UInt64) {
         let (high, low) = (random(), Self.nonzero(random))
         self.init(
@@ -58,7 +58,7 @@ public struct TraceContext: Hashable, Sendable {
         TraceContext(unchecked: traceID, SpanID(value: Self.nonzero(random)), flags, state)
     }
 
-    /// Returns a number that is not 0, even if `random` returns nothing else.
+    /// Returns a number other than 0, even if `random` returns only zeros.
     private static func nonzero(_ random: () -> UInt64) -> UInt64 {
         let number = random()
         return number == 0 ? 1 : number
@@ -165,7 +165,7 @@ extension TraceContext {
         self.init(traceparent: parents[0], State(parsing: header.values(of: .tracestate)) ?? State())
     }
 
-    /// Creates the context that the value of a traceparent field contains; nil if it is invalid.
+    /// Creates the context from the value of a traceparent field; nil if it is invalid.
     ///
     /// A version after 00 is read like 00; its additional text is ignored, and so are unknown flags.
     ///

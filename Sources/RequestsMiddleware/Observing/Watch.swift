@@ -6,19 +6,22 @@ extension Observing {
     ///
     /// In the seat for calls, it also counts the attempts of the request.
     final class Watch: Sendable {
-        /// The object that counts the attempts of the request that the present task performs.
+        /// The object that counts the attempts of the request in the current task.
         @TaskLocal static var current: Watch?
 
         private let settings: Settings
-        /// The only observer, which needs neither a report nor the time unless the body is streamed.
+        /// The counter, if it is the only observer.
+        ///
+        /// It needs neither a report nor the time unless the body is streamed.
         private let counter: ActivityCounter?
-        /// The exchange that the observers are notified of; nil if there is only a counter.
+        /// The exchange of which the observers are notified; nil if there is only a counter.
         private let exchange: ObservedExchange?
-        /// The number of earlier attempts of the same request, for a counter.
+        /// The number of earlier attempts at the same request, for a counter.
         private let formerAttempts: Int
         private let attempts = Atomic(0)
-        /// The object that counts the attempts in place of a watch with an exchange: tasks that are started within the
-        /// call keep it, and would keep the body of the request.
+        /// The object that counts the attempts; it is not this watch if that has an exchange.
+        ///
+        /// Tasks that are started within the call keep the object, and would otherwise keep the body of the request.
         private let attemptCounter: Watch?
 
         /// Begins to watch a request that only `counter` observes.
@@ -39,7 +42,7 @@ extension Observing {
             attemptCounter = exchange != nil && settings.seat == .calls ? Watch(nil, settings) : nil
         }
 
-        /// Counts an attempt, and returns the number of those before it.
+        /// Counts an attempt, and returns the number of earlier ones.
         func nextAttempt() -> Int { attempts.add(1, ordering: .relaxed).oldValue }
 
         func perform(

@@ -73,7 +73,7 @@ public struct CircuitBreaker: Middleware {
         }
     }
 
-    /// Returns the number of the state in which the request is admitted.
+    /// Returns the number of the state in which the request was admitted.
     private func admit(_ request: PreparedRequest) throws(RequestError) -> UInt64 {
         switch change(of: request, { $0.admit(at: $1) }) {
         case .admitted(let number): return number
@@ -130,7 +130,7 @@ extension HTTPStatus {
 extension RequestError {
     fileprivate var outcome: CircuitState.Outcome { isServerFailure ? .failure : .neutral }
 
-    /// Whether the server, or the way to it, failed.
+    /// Whether the server failed, or the connection to it.
     fileprivate var isServerFailure: Bool {
         switch reason {
         case .hostNotFound, .connectionFailed, .proxyRefused, .tlsFailed, .connectionLost, .protocolViolation: true
@@ -170,7 +170,7 @@ struct OriginTable<State: OriginState>: Sendable {
         return result
     }
 
-    /// Removes an eighth of the states or more, so that this is rare.
+    /// Removes at least an eighth of the states, so that this rarely happens.
     private mutating func removeSome() {
         let removable = states.filter { $0.value.isForgettable }.keys
         for origin in removable { states[origin] = nil }
@@ -182,7 +182,7 @@ struct OriginTable<State: OriginState>: Sendable {
 protocol OriginState: Sendable {
     /// Whether the state equals the state of an origin without requests.
     var isInitial: Bool { get }
-    /// Whether the state matters less than others.
+    /// Whether the state may be removed before others.
     var isForgettable: Bool { get }
 }
 

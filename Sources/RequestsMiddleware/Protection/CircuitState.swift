@@ -9,9 +9,9 @@ struct CircuitState: Sendable {
     }
 
     enum Admission: Equatable, Sendable {
-        /// The request may be sent; the number belongs to the state in which it was admitted.
+        /// The request may be sent; the number identifies the state in which it was admitted.
         case admitted(UInt64)
-        /// The request must not be sent, for at least this time.
+        /// The request must not be sent; this is the minimum time until another one may be.
         case rejected(Duration)
     }
 
@@ -23,9 +23,9 @@ struct CircuitState: Sendable {
 
     private let policy: CircuitBreaker.Policy
     private var phase = Phase.closed(failures: 0)
-    /// The number of the phase: a result of an earlier one is not counted.
+    /// The number of the current phase; results of requests from earlier phases are not counted.
     private var number: UInt64 = 0
-    /// The number of times that the circuit has opened without having closed.
+    /// The number of times that the circuit has opened since it was last closed.
     private var openings = 0
 
     init(_ policy: CircuitBreaker.Policy) { self.policy = policy }
@@ -69,8 +69,9 @@ struct CircuitState: Sendable {
         }
     }
 
-    /// Counts the head of a streamed response to a request that was admitted with `number`, and returns the number as
-    /// which the end of its body counts; nil if it does not count.
+    /// Counts the head of a streamed response to a request that was admitted with `number`.
+    ///
+    /// Returns the number with which the end of its body must be counted; nil if it does not count.
     ///
     /// A stream can have no end, so its head is the success of a probe.
     mutating func recordHead(admittedAs number: UInt64, at now: Deadline) -> UInt64? {

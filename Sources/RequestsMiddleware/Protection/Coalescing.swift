@@ -19,10 +19,11 @@ import Requests
 ///
 /// Copies share the exchanges.
 public struct Coalescing: Middleware {
-    /// A request as the key of its exchange, without its trace context, which differs in every request.
+    /// A request as the key of its exchange, without trace context, which differs for every request.
     private struct Key: Hashable, Sendable {
         let request: PreparedRequest
-        /// The users whose credentials are added behind this middleware, as far as they are known.
+        /// A text that identifies the users whose credentials are added behind this middleware, as far as they are
+        /// known.
         let caller: String
 
         init(_ request: PreparedRequest, from caller: String) {

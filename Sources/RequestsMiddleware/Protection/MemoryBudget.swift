@@ -37,7 +37,7 @@ public final class MemoryBudget: Middleware {
         shares = Shares(total: self.size, perOrigin: self.size / 2)
     }
 
-    /// The number of bytes in use.
+    /// The number of bytes that are in use.
     public var used: Int { shares.used }
 
     /// Performs `request` with `next`, and collects its body within the budget.

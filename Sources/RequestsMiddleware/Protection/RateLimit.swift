@@ -18,7 +18,7 @@
 ///
 /// Copies share the buckets. Add it before `retrying(_:budget:clock:)`, so that each attempt takes a token.
 public struct RateLimit: Middleware {
-    /// The longest delay of a request.
+    /// The maximum delay of a request.
     public let maximumDelay: Duration
 
     private final class Buckets: Sendable {
@@ -121,7 +121,7 @@ public struct RateLimit: Middleware {
         return RequestError(.rateLimited(delay), for: request)
     }
 
-    /// Stops the requests to the origin of a request if its response says so.
+    /// Stops requests to the origin of `request` if its response says so.
     private func heed(_ head: ResponseHead, to request: PreparedRequest) {
         guard let pause = RateLimitFields.pause(of: head, date: clock.date), pause > .zero else { return }
         let now = clock.deadline
@@ -171,8 +171,10 @@ enum RateLimitFields {
         ("X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"),
     ]
 
-    /// Returns the time until a reset, whose size shows whether it is a number of seconds, or the Unix time of the
-    /// reset in seconds or milliseconds: no pause lasts 30 years.
+    /// Returns the time until `reset`.
+    ///
+    /// The size of the number shows whether it is a number of seconds, or a Unix time in seconds or milliseconds: no
+    /// pause lasts 30 years.
     private static func pause(untilReset reset: Int, _ date: () -> Date) -> Duration {
         let now = Int(min(max(date().timeIntervalSince1970, 0), 9e9))
         return switch reset {
@@ -182,7 +184,7 @@ enum RateLimitFields {
         }
     }
 
-    /// Returns `pause`, or the item's pause if that is longer and the item has no remaining requests.
+    /// Returns the longer one of `pause` and the pause in `item`, which counts only if it has no remaining requests.
     private static func longer(_ pause: Duration?, of item: Substring) -> Duration? {
         var (remaining, reset): (Int?, Int?)
         for parameter in item.splitBytes(at: ";") {
@@ -202,7 +204,7 @@ enum RateLimitFields {
         text.replacingBytes { $0 == 0x20 || $0 == 0x09 ? "" : nil }
     }
 
-    /// Returns a number of at most 13 digits; larger ones count as the largest of these.
+    /// Returns a number of at most 13 digits; a longer one counts as the largest of these.
     private static func number(_ text: Substring) -> Int? {
         let digits = trimmed(text).utf8
         guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }

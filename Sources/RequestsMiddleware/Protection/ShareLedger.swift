@@ -1,4 +1,4 @@
-/// The parts of a limited quantity that running calls use, and the calls that wait for one, in the order of their
+/// A limited quantity that is divided among running calls, and the calls that wait for a share in the order of their
 /// arrival.
 ///
 /// The quantity can be permits, of which a call uses one, or bytes. A call that waits because its origin uses too much
@@ -6,7 +6,7 @@
 struct ShareLedger: Sendable {
     private struct OriginQueue: Sendable {
         var used = 0
-        /// The waiting calls, each with the amount that it needs; those before `first` no longer wait.
+        /// The waiting calls, each with the amount that it needs; elements before `first` no longer wait.
         var waiting: [(call: UInt64, count: Int)] = []
         var first = 0
         var isIdle: Bool { used == 0 && first == waiting.count }
@@ -18,11 +18,11 @@ struct ShareLedger: Sendable {
     private var queues: [TargetURI.OriginKey: OriginQueue] = [:]
     /// The calls that wait, each with its origin.
     private var origins: [UInt64: TargetURI.OriginKey] = [:]
-    /// The first waiting calls of the origins that may use more, and some outdated ones.
+    /// The first waiting call of each origin that may use more; some of them are outdated.
     private var candidates = CallHeap()
     private var lastCall: UInt64 = 0
 
-    /// The largest number of queues that remain while they are idle.
+    /// The maximum number of queues that are kept while they are idle.
     private static let keptQueues = 64
 
     /// Creates a ledger.
@@ -100,7 +100,7 @@ struct ShareLedger: Sendable {
         queues[origin, default: OriginQueue()].used += count
     }
 
-    /// Uses `count` for a call to an origin unless the origin may not use as much; returns whether it may.
+    /// Takes `count` for a call to an origin if the origin may use as much, and returns whether it may.
     private mutating func takeIfPermitted(_ count: Int, _ origin: TargetURI.OriginKey) -> Bool {
         if let index = queues.index(forKey: origin) {
             let used = queues.values[index].used
@@ -113,7 +113,7 @@ struct ShareLedger: Sendable {
         return true
     }
 
-    /// Returns whether the calls to an origin may use `count` more, if there is as much.
+    /// Returns whether calls to an origin may use `count` more, apart from the total.
     private func mayUse(_ count: Int, _ origin: TargetURI.OriginKey) -> Bool {
         guard let queue = queues[origin], queue.used > 0 else { return true }
         return count <= perOrigin - queue.used
@@ -123,14 +123,14 @@ struct ShareLedger: Sendable {
         queues[origin].map { $0.first < $0.waiting.count } ?? false
     }
 
-    /// Returns the first waiting call to an origin if the origin may use the amount that it needs.
+    /// Returns the first waiting call to an origin, if the origin may use the amount that the call needs.
     private func firstPermittedCall(of origin: TargetURI.OriginKey) -> (call: UInt64, count: Int)? {
         guard let queue = queues[origin], queue.first < queue.waiting.count else { return nil }
         let first = queue.waiting[queue.first]
         return mayUse(first.count, origin) ? first : nil
     }
 
-    /// Records the first waiting call to an origin, if it could have its share now.
+    /// Adds the first waiting call to an origin to the candidates, if it could have its share now.
     private mutating func addCandidate(of origin: TargetURI.OriginKey) {
         guard let call = firstPermittedCall(of: origin)?.call else { return }
         candidates.insert(call)
@@ -141,7 +141,7 @@ struct ShareLedger: Sendable {
         }
     }
 
-    /// Returns the call that has waited longest of those whose origin may use the amount that they need.
+    /// Returns the call that has waited longest among those whose origin may use the amount that they need.
     private mutating func firstCandidate() -> (call: UInt64, count: Int, origin: TargetURI.OriginKey)? {
         while let call = candidates.first {
             if let origin = origins[call], let first = firstPermittedCall(of: origin), first.call == call {
@@ -170,7 +170,7 @@ struct ShareLedger: Sendable {
     }
 }
 
-/// Numbers of calls, the smallest of which is found at once (a binary heap).
+/// A binary heap of the numbers of calls, in which the smallest one is found at once.
 private struct CallHeap: Sendable {
     private var calls: [UInt64] = []
 

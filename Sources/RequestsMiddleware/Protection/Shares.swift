@@ -8,7 +8,7 @@ final class Shares: Sendable {
     private struct State {
         var ledger: ShareLedger
         var waiting: [UInt64: Wait.Continuation] = [:]
-        /// The calls that have a share and have not begun to wait yet.
+        /// The calls that have been granted a share but have not begun to wait yet.
         var granted: Set<UInt64> = []
 
         /// Returns the continuations of `calls`, which have a share now.
@@ -52,7 +52,9 @@ final class Shares: Sendable {
             return true
         }
 
-        /// Returns the part to the quantity, at the latest with the last reference; has no effect the second time.
+        /// Returns the part to the quantity; has no effect the second time.
+        ///
+        /// It is called at the latest when the last reference is released.
         func release() {
             let count = size.exchange(0, ordering: .relaxed)
             if count > 0 { shares.leave(count, of: origin) }
@@ -101,7 +103,9 @@ final class Shares: Sendable {
         return result
     }
 
-    /// Removes a waiting call, behind which others may have a share now, and returns its continuation.
+    /// Removes a waiting call and returns its continuation.
+    ///
+    /// Calls that waited behind it may then have a share.
     private func cancel(_ call: UInt64) -> Wait.Continuation? {
         let (continuation, others) = state.withLock { state -> (Wait.Continuation?, [Wait.Continuation]) in
             guard let continuation = state.waiting.removeValue(forKey: call) else { return (nil, []) }

@@ -1,9 +1,9 @@
-/// The rate of the requests to one origin, as the instant at which the next one is on time.
+/// The rate of requests to one origin, represented by the instant at which the next one is on time.
 ///
 /// This is the generic cell rate algorithm (ITU-T I.371). Times are nanoseconds, whose arithmetic saturates.
 struct TokenBucket: Sendable, OriginState {
     private let interval: Int64
-    /// The time by which a request may be early, for the requests of a burst.
+    /// The time by which a request may be early, which permits a burst.
     private let tolerance: Int64
     /// The instant at which the next request is on time; nil before the first one.
     private var next: Deadline?
@@ -59,9 +59,9 @@ struct TokenBucket: Sendable, OriginState {
         }
     }
 
-    /// Returns the index of the first token in ``free`` that is not before `instant`, or the end.
+    /// Returns the index of the first token in ``free`` that is not before `instant`; otherwise the end.
     ///
-    /// The order is used, because thousands of waiting requests can be cancelled at once.
+    /// It searches by bisection, because thousands of waiting requests can be cancelled at once.
     private func place(of instant: Deadline) -> Int {
         var (low, high) = (0, free.count)
         while low < high {
@@ -83,6 +83,6 @@ struct TokenBucket: Sendable, OriginState {
 
     var isInitial: Bool { next == nil && blockedUntil == nil }
 
-    /// Buckets that are full again are equivalent to new ones.
+    /// True for a bucket that is full again, because it is equivalent to a new one.
     var isForgettable: Bool { blockedUntil == nil && (next?.hasPassed ?? true) }
 }

@@ -136,18 +136,20 @@ extension PreparedRequest {
     }
 }
 
-/// The attribute with the hedging that a retry performs for each attempt.
+/// The attribute for the hedging that a retry performs in each attempt.
 enum HedgingOfAttempts: RequestAttributes.Key {
     typealias Value = Hedging
 }
 
-/// Marks the second request of a hedged one, which has taken a token from a budget and does not add to it.
+/// The attribute that marks the second of two hedged requests.
+///
+/// That request has taken a token from the retry budget, and does not add to it.
 enum SecondRequest: RequestAttributes.Key {
     typealias Value = Bool
 }
 
 extension Result<RawResponse, RequestError> {
-    /// Whether no other response is worth waiting for.
+    /// Whether this result is returned without waiting for the other request.
     fileprivate var isUsable: Bool {
         if case .success(let response) = self { response.head.status.code < 500 } else { false }
     }

@@ -18,7 +18,7 @@ extension RequestExecutor {
 }
 
 extension RequestExecutor {
-    /// The budget that this executor retries or hedges with, or else a new one.
+    /// The budget with which this executor retries or hedges, or else a new one.
     var sharedRetryBudget: RetryBudget {
         let budgets = middlewareOfChain.lazy.compactMap { middleware in
             (middleware as? Retrying)?.budget ?? (middleware as? Hedging)?.budget
@@ -27,12 +27,12 @@ extension RequestExecutor {
     }
 }
 
-/// The attribute with the retry policy of one request.
+/// The attribute for a request's own retry policy.
 enum OwnRetryPolicy: RequestAttributes.Key {
     typealias Value = RetryPolicy
 }
 
-/// The retries of one request on an executor without retries.
+/// Retries for one request on an executor without retries.
 private struct RequestRetrying: Middleware, RepeatsExchanges {
     let retrying: Retrying
 

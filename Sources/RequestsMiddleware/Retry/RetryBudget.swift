@@ -14,7 +14,7 @@ public struct RetryBudget: Sendable {
         let tokens: Atomic<Int>
         let deposit: Int
         let limit: Int
-        /// Whether a middleware for retries uses the bucket.
+        /// Whether middleware for retries uses the bucket.
         let hasRetries = Atomic(false)
 
         init(tokens: Int, deposit: Int, limit: Int) {
@@ -53,10 +53,10 @@ public struct RetryBudget: Sendable {
     /// The number of retries that the tokens permit at present; nil without a limit.
     public var availableRetries: Int? { bucket.map { $0.tokens.load(ordering: .relaxed) / 1000 } }
 
-    /// Leaves the recording of requests to a middleware for retries.
+    /// Records that middleware for retries uses the bucket; from now on, only that middleware records requests.
     func useForRetries() { bucket?.hasRetries.store(true, ordering: .relaxed) }
 
-    /// Adds the fraction of a token for one hedged request, unless the middleware for retries does.
+    /// Adds the fraction of a token for one hedged request, unless middleware for retries adds it.
     func recordHedgedRequest() {
         if bucket?.hasRetries.load(ordering: .relaxed) == false { recordRequest() }
     }

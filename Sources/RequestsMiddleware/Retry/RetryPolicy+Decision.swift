@@ -39,7 +39,7 @@ extension RetryPolicy {
     /// Whether a decision may suspend, because a strategy is a function.
     var canSuspend: Bool { rules.contains { $0.strategy.isFunction } }
 
-    /// Returns whether the decision about `failure` can be to send the request again.
+    /// Returns whether the policy may decide to send the request again after `failure`.
     func includes(_ failure: Failure) -> Bool {
         rules.contains { $0.applies(to: failure) && failure.attempt < $0.strategy.maximumRetries }
     }

@@ -45,14 +45,14 @@ extension RetryPolicy {
         }
     }
 
-    /// The category of a failure, on which the treatment of requests that are not idempotent depends.
+    /// The category of a failure; it decides whether a request that is not idempotent may be sent again.
     @nonexhaustive
     public enum Category: Hashable, Sendable {
         /// The server has received nothing of the request.
         case notSent
         /// The server may have received the request, and nothing of its response has arrived.
         case mayHaveArrived
-        /// The response began, and is truncated or malformed.
+        /// The response has begun, but is truncated or malformed.
         case brokenResponse
         /// The response has this status, which is 400 or higher.
         case status(HTTPStatus)

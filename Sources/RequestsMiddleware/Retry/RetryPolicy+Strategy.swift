@@ -1,5 +1,5 @@
 extension RetryPolicy {
-    /// A strategy that sets how often a request is sent again, and the delays.
+    /// A strategy for retries: how often a request is sent again, and after which delays.
     public struct Strategy: Sendable {
         /// A function that returns the delay before a request is sent again, or nil to give up.
         ///

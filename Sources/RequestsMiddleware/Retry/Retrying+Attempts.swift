@@ -1,5 +1,5 @@
 extension Retrying {
-    /// Records a request in the budget; one that repeats another has taken a token.
+    /// Records a request in the budget, unless it repeats another one and so has taken a token.
     func record(_ request: PreparedRequest) {
         let isRepetition =
             request.attributes[EarlierRetries.self] != nil || request.attributes[SecondRequest.self] != nil
@@ -111,8 +111,9 @@ extension Retrying: RepeatsExchanges {
 }
 
 extension HTTPStatus {
-    /// Whether the status does not concern a retry policy: it is below 400, or a 401 that the authenticator of the
-    /// request handles (decision 0030).
+    /// Whether a retry policy does not apply to the status.
+    ///
+    /// It is below 400, or a 401 that the request's authenticator handles (decision 0030).
     func isFinal(for request: PreparedRequest) -> Bool {
         code < 400 || self == .unauthorized && request.handlesUnauthorized
     }
@@ -131,7 +132,7 @@ extension Result<RawResponse, RequestError> {
         }
     }
 
-    /// Returns this result of a request that is not repeated because of `refusal`.
+    /// Returns this result with `refusal` as the reason why the request is not repeated.
     fileprivate func adding(_ refusal: RawResponse.Metrics.Retry.Refusal) -> Self {
         switch self {
         case .success(var response):

@@ -33,16 +33,16 @@ public struct Retrying: Middleware {
 
     /// The sources of time and randomness for retries, which tests replace.
     public struct Clock: Sendable {
-        /// Returns the current instant, which is compared with deadlines.
+        /// A function that returns the current instant, for comparison with deadlines.
         public var now: @Sendable () -> ContinuousClock.Instant
-        /// Returns the current date, which is compared with dates in Retry-After.
+        /// A function that returns the current date, for comparison with dates in Retry-After.
         public var date: @Sendable () -> Date
-        /// Waits for a duration; throws when the task is cancelled.
+        /// A function that waits for a duration, and throws when the task is cancelled.
         public var sleep: @Sendable (Duration) async throws -> Void
-        /// Returns a random number from 0 to 1, for the jitter of delays.
+        /// A function that returns a random number from 0 to 1, for the jitter of delays.
         public var random: @Sendable () -> Double
 
-        /// Creates a clock from its functions; a default, and nil, means the function of ``system``.
+        /// Creates a clock from its functions; those that are missing or nil are taken from ``system``.
         public init(
             now: (@Sendable () -> ContinuousClock.Instant)? = nil,
             date: @escaping @Sendable () -> Date = { Date() },
