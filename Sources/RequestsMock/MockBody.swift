@@ -37,7 +37,7 @@ extension PreparedRequest {
         return data.subdata(in: range)
     }
 
-    /// Returns the error of all executors for a body file that cannot be read.
+    /// Returns the error that all executors throw for a body file that cannot be read.
     private static func unreadable(_ detail: String, _ error: (any Error)? = nil) -> RequestError {
         RequestError(.fileAccessFailed, detail: detail, underlying: error).beforeSending()
     }
@@ -94,7 +94,7 @@ extension MockResponse {
         }
     }
 
-    /// The body, if it arrives as a whole at once and without trailers; nil otherwise.
+    /// The body, if it arrives at once and has no trailers; otherwise nil.
     private var wholeBody: Data? {
         guard body.count <= 1, maximumBytes == nil, pace == nil, trailers.isEmpty else { return nil }
         var data = Data()
@@ -105,7 +105,7 @@ extension MockResponse {
         return announcedLength == data.count ? data : nil
     }
 
-    /// The events of the body; if the body is cut, they end with an error.
+    /// The events of the body; a body that is cut ends with an error.
     private var scripted: [BodyEvent] {
         guard var remaining = maximumBytes else { return body }
         var events: [BodyEvent] = []
@@ -154,7 +154,9 @@ extension MockResponse {
         }
     }
 
-    /// Throws if there is anything but a regular file at `path`, such as a device, which an atomic write would replace.
+    /// Throws if the item at `path` is not a regular file.
+    ///
+    /// An atomic write would replace it, even if it is a device.
     private static func checkReplaceable(_ path: String) throws(RequestError) {
         let resolved = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
         let attributes = try? FileManager.default.attributesOfItem(atPath: resolved)
@@ -163,7 +165,7 @@ extension MockResponse {
     }
 }
 
-/// A response body that follows the script of a ``MockResponse`` as it is read.
+/// A response body that is read from the script of a ``MockResponse``.
 final class MockBodySource: ResponseBody.Source {
     private struct State {
         var events: ArraySlice<MockResponse.BodyEvent>
@@ -205,7 +207,7 @@ final class MockBodySource: ResponseBody.Source {
         state.withLock { $0.pace = pace }
     }
 
-    /// The first bytes that were read, at most as many as are kept as evidence.
+    /// The first bytes that were read, up to the number that is kept as evidence.
     var received: Data { state.withLock { $0.received } }
 
     var trailers: Header {

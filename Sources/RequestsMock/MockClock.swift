@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// A clock whose sleeps take no time: each moves the clock forward to its end.
+/// A clock whose sleeps take no time: each one moves the clock forward to its end.
 ///
 /// With it, tests check long delays and time limits of a mock without waiting. Copies of a clock share its time.
 ///

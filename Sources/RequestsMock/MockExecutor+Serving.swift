@@ -31,7 +31,7 @@ private struct ServedMock: RequestExecutor {
         try await mock.execute(attributed(request))
     }
 
-    /// Returns `request` with the API and its origin, unless it has an API.
+    /// Returns `request` with the API and its origin, unless it has an API already.
     private func attributed(_ received: PreparedRequest) throws(RequestError) -> PreparedRequest {
         guard received.api == nil else { return received }
         var request = try makeRequest()

@@ -78,7 +78,7 @@ extension MockExecutor {
     }
 }
 
-/// An endpoint that a client does not record in its requests.
+/// An endpoint that a client does not record with its requests.
 private protocol EndpointWithoutIdentity {}
 
 extension Request: EndpointWithoutIdentity {}
@@ -137,7 +137,7 @@ extension MockExecutor {
         add(.pattern(method, pattern), .handler(respond), fileID, line)
     }
 
-    /// Adds a stub that responds to requests whose URL matches `pattern`, with a state that its calls share.
+    /// Adds a stub that responds to requests whose URL matches `pattern`, with a state that all its calls share.
     ///
     /// - Parameters:
     ///   - method: The method, in any case; nil for every method.
@@ -183,7 +183,9 @@ extension MockExecutor {
     /// The recorded requests are kept, and the handling of unmatched requests does not change.
     public func removeAllStubs() { stubs.removeAll() }
 
-    /// Adds a stub for requests to one URL with exactly its query items, which expects `calls` calls.
+    /// Adds a stub for requests to one URL with exactly its query items.
+    ///
+    /// The stub expects `calls` calls.
     func onExactly(
         _ method: HTTPMethod, _ url: String, respond result: MockResult<Void>, calls: Int,
         from supply: (any StubSupply)?, fileID: StaticString, line: UInt

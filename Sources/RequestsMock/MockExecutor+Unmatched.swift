@@ -1,7 +1,7 @@
 import Requests
 
 extension MockExecutor {
-    /// The handling of a request that no stub matches.
+    /// What a mock does with a request that no stub matches.
     public struct Unmatched: Sendable {
         indirect enum Kind: Sendable {
             case throwing
@@ -14,7 +14,7 @@ extension MockExecutor {
 
         let kind: Kind
 
-        /// Returns the handling of `request`, after at most 16 choices.
+        /// Returns what to do with `request`, after at most 16 choices.
         func resolved(for request: PreparedRequest) -> Kind {
             var kind = kind
             // The limit ends the choices of a function that returns its own handling.

@@ -93,7 +93,7 @@ extension PreparedRequest {
 }
 
 extension Stub {
-    /// The differences between the calls of the stub and the expected ones, each in one line.
+    /// The differences between the expected calls of the stub and its actual calls, each in one line.
     fileprivate var problems: [String] {
         let (usage, line) = (usage, line { $0 })
         if case .calls(let count) = usage.expectation {

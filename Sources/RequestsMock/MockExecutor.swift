@@ -67,12 +67,12 @@ public struct MockExecutor: RequestExecutor {
     /// The number of requests that were sent, including those that ``recordedRequests`` no longer contains.
     public var recordedCount: Int { record.state.withLock { $0.entries.total } }
 
-    /// Returns an executor with the same stubs and responses and its own record, which is empty and has these limits.
+    /// Returns an executor with the same stubs and responses, and with its own empty record that has these limits.
     public func recording(_ recording: Recording) -> MockExecutor {
         MockExecutor(stubs, unmatched, clock, recording)
     }
 
-    /// The limits of the requests that a mock keeps for ``MockExecutor/recordedRequests``.
+    /// Limits on the requests that a mock keeps for ``MockExecutor/recordedRequests``.
     ///
     /// Beyond a limit, the oldest requests are removed, a tenth of the limit at a time; ``MockExecutor/recordedCount``
     /// counts all requests. Negative limits count as 0.
@@ -175,7 +175,7 @@ extension MockExecutor {
         }
     }
 
-    /// Records `request`, whose body is in memory, and returns the reaction: the request's own result, or a result of
+    /// Records `request`, whose body is in memory, and returns the reaction: the request's own result, or the result of
     /// `stub`.
     private func reaction(
         to request: PreparedRequest, by stub: Stub?, isRecorded: Bool = true

@@ -28,7 +28,7 @@ public struct MockResponse: Sendable {
     /// The pace at which the body arrives; nil for the chunks of the events.
     var pace: Pace?
 
-    /// A pace of a body: the size of its chunks and the time between them.
+    /// How fast a body arrives: the size of its chunks and the time between them.
     struct Pace: Sendable {
         let bytes: Int
         let pause: Duration
@@ -75,8 +75,9 @@ extension MockResponse {
         .status(200, text, contentType: contentType)
     }
 
-    /// Returns a response with `text` in UTF-8 and with `header`; if the text is empty, the response has no body and no
-    /// Content-Type of its own.
+    /// Returns a response with `text` in UTF-8 and with `header`.
+    ///
+    /// If the text is empty, the response has no body and no Content-Type of its own.
     ///
     /// A Content-Type in `header` replaces `contentType`.
     public static func status(
@@ -144,8 +145,7 @@ extension MockResponse {
 }
 
 extension MockResponse {
-    /// The length of the body in bytes, according to Content-Length or else to the script; nil if neither determines
-    /// it.
+    /// The length of the body in bytes, from Content-Length or else from the script; nil if neither determines it.
     var announcedLength: Int? {
         if let value = header[.contentLength] { return Int(value).flatMap { $0 < 0 ? nil : $0 } }
         // Trailers are sent only after a chunked body, which has no Content-Length.
@@ -165,7 +165,7 @@ extension MockResponse {
         ResponseHead(status: status, header: announcingLength().header, target: request.target)
     }
 
-    /// Returns this response with its length in its header, if it can be announced.
+    /// Returns this response with its length in the header, if it can be announced.
     func announcingLength() -> MockResponse {
         guard !header.contains(.contentLength), !status.forbidsBody, let announcedLength else { return self }
         return adding(headerField: Field(name: .contentLength, value: String(announcedLength)))

@@ -1,9 +1,9 @@
-/// A route of a mock executor: a pattern of requests and the function that responds to them.
+/// A route of a mock executor: a pattern for requests, and the function that responds to them.
 public struct MockRoute: Sendable {
-    /// The method of the requests; nil for any method.
+    /// The method of matching requests; nil for any method.
     package let method: HTTPMethod?
 
-    /// The path of the requests, in which `{}` matches one segment that is not empty.
+    /// The path of matching requests; `{}` in it matches one segment that is not empty.
     package let pattern: String
 
     private let handler: MockExecutor.Handler
@@ -70,8 +70,9 @@ extension MockExecutor {
 }
 
 extension MockResponse {
-    /// Returns the response to a request that matches no route: a 500 that must not be stored, with the field
-    /// `X-Requests-Mock: unmatched`.
+    /// Returns the response to a request that matches no route.
+    ///
+    /// It is a 500 that must not be stored, with the field `X-Requests-Mock: unmatched`.
     public static func unmatched(_ request: PreparedRequest) -> MockResponse {
         .status(500, "no mock route matches \(request.method) \(request.target.path)")
             .adding(headerField: Field(name: .cacheControl, value: "no-store"))

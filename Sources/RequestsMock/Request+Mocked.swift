@@ -1,7 +1,7 @@
 import Requests
 
 extension Request {
-    /// Returns this request with its own result, which a ``MockExecutor`` uses before all stubs.
+    /// Returns this request with its own result, which a ``MockExecutor`` uses instead of any stub.
     ///
     /// Any other executor sends the request. With ``MockExecutor/Unmatched/passingThrough(to:)``, a mock sends only the
     /// requests without their own result.

@@ -2,9 +2,9 @@
 struct ResponseDelay: Sendable {
     private let timeouts: Timeouts
     private let deadline: Deadline
-    /// The instant at which all waits for a body end, besides the other limits.
+    /// The instant at which all waits for a body end, apart from the other limits.
     private var end = Deadline.distantFuture
-    /// The clock of the pauses; nil for the real time.
+    /// The clock for the pauses; nil for real time.
     private let clock: (any Clock<Duration>)?
 
     init(_ request: PreparedRequest, _ clock: (any Clock<Duration>)? = nil) {
@@ -13,7 +13,7 @@ struct ResponseDelay: Sendable {
         deadline = request.limit
     }
 
-    /// Returns these waits with another limit: `duration` from now for all of them together.
+    /// Returns these waits with another limit: all of them together end `duration` from now.
     func ending(after duration: Duration) -> ResponseDelay {
         var copy = self
         copy.end = .after(duration)

@@ -54,7 +54,7 @@ extension HARArchive {
 }
 
 extension HARArchive.Entry {
-    /// Returns whether no HTTP request is sent to `url`, because it has another scheme.
+    /// Returns whether `url` has a scheme with which no HTTP request is sent.
     private static func hasOtherScheme(_ url: String) -> Bool {
         guard let scheme = TargetURI.scheme(of: url.utf8), !scheme.containsByte(".") else { return false }
         // A digit after the colon, like a dot before it, means a host and a port, such as localhost:80, which is an
@@ -111,7 +111,7 @@ extension HARArchive.Content {
         }
     }
 
-    /// Returns the bytes of a form; nil for a multipart form, whose boundaries and files are not in its parameters.
+    /// Returns the bytes of a form; nil for a multipart form, because its parameters lack the boundaries and files.
     private static func form(_ params: [HARMember], mediaType: String) throws(HARError) -> Data? {
         var items: [QueryItems.Item] = []
         var isMultipart = MediaType(mediaType)?.type == .multipart

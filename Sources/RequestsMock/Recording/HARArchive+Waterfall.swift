@@ -134,7 +134,7 @@ private struct WaterfallScale {
         .milliseconds(Int64(min(32e9, max(0, entry.startedAt.timeIntervalSince(start) * 1000)).rounded()))
     }
 
-    /// Returns the stages of `entry`, with their beginnings and lengths as fractions of the whole time.
+    /// Returns the stages of `entry`, with their start and length as fractions of the whole time.
     func parts(of entry: HARArchive.Entry) -> [(stage: WaterfallStage, start: Double, length: Double)] {
         let whole = max(total.milliseconds, 0.001)
         var position = Self.offset(of: entry, start).milliseconds
@@ -160,7 +160,9 @@ private struct WaterfallScale {
 }
 
 extension HARArchive.Timings {
-    /// The stages in order; TLS is not part of connecting here.
+    /// The stages in order.
+    ///
+    /// Here, connecting does not include TLS.
     fileprivate var stages: [(WaterfallStage, Duration)] {
         let whole = (connect ?? .zero).counted
         let tls = min((tls ?? .zero).counted, whole)

@@ -116,7 +116,7 @@ public struct HARArchive: Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration, limited to zero to one year, so that sums and milliseconds can be represented.
+    /// The duration, limited to between zero and one year, so that sums and milliseconds can be represented.
     var counted: Duration { min(max(self, .zero), .seconds(365 * 24 * 3_600)) }
 
     /// The duration in milliseconds, rounded to microseconds.

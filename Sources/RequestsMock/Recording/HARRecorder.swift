@@ -17,7 +17,7 @@ public struct HARRecorder: Middleware {
         ///
         /// Of a longer body, only the size is recorded. The limit applies before and after decoding.
         public var bodyBytes = 4 << 20
-        /// The maximum length of all bodies in bytes; the default is 64 MiB, beyond which the oldest are removed.
+        /// The maximum total length of all bodies in bytes; the default is 64 MiB, beyond which the oldest are removed.
         public var totalBytes = 64 << 20
 
         /// Creates limits with the default values.

@@ -62,7 +62,7 @@ extension MockExecutor {
 
 typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
 
-/// The requests to which the same entries respond, because they match one exact pattern.
+/// The key of requests that match one exact pattern, so that the same entries respond to them.
 private struct ReplayKey: Hashable {
     private struct Pattern: Hashable {
         let method: ByteText
@@ -96,7 +96,7 @@ private struct ReplayKey: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(pattern) }
 }
 
-/// The position in a recording whose order is replayed.
+/// The position in a recording that is replayed in order.
 private final class ReplaySequence: Sendable {
     private let names: [String]
     private let position = Lock(0)

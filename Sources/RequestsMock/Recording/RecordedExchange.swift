@@ -32,7 +32,7 @@ final class RecordedExchange: Sendable {
         state = Lock(State(entry: HARRedaction(ExchangeRedaction(request, redaction)).entry(of: request, bodyLimit)))
     }
 
-    /// The redaction by all secrets that have been sent until now.
+    /// The redaction for all secrets that have been sent so far.
     private var redaction: HARRedaction {
         let (sent, secrets, head) = state.withLock { ($0.sent, $0.secretsOfExecutor, $0.head) }
         return HARRedaction(
@@ -66,7 +66,7 @@ final class RecordedExchange: Sendable {
 
     func end(_ metrics: RawResponse.Metrics) { end(metrics, comment: nil) }
 
-    /// Ends an exchange whose body of `length` bytes, or of unknown length, is not read further.
+    /// Ends an exchange whose body, of `length` bytes or of unknown length, is not read to its end.
     func abandon(_ metrics: RawResponse.Metrics, length: Int?) {
         let isWhole = state.withLock { $0.size == length }
         end(metrics, comment: isWhole ? nil : "the body was not read to its end", isWhole: isWhole)
@@ -108,7 +108,9 @@ final class RecordedExchange: Sendable {
         record(entry)
     }
 
-    /// Returns the whole body without its content codings, so that a replay needs no decoder; an empty body has none.
+    /// Returns the whole body without its content codings, so that a replay needs no decoder.
+    ///
+    /// An empty body has no codings.
     private func decoded(_ ended: State) throws(CodingFault) -> Data {
         guard let head = ended.head, !ended.body.isEmpty else { return ended.body }
         return try ContentCodingList(head.header)
@@ -117,8 +119,9 @@ final class RecordedExchange: Sendable {
 }
 
 extension HARArchive.Timings {
-    /// Creates the timings that an executor measured; times that it did not measure are part of the wait for the
-    /// response.
+    /// Creates timings from what an executor measured.
+    ///
+    /// Times that it did not measure are part of the wait for the response.
     package init(_ metrics: RawResponse.Metrics, headAt head: Duration, endAt end: Duration) {
         self.init()
         var last = Duration.zero

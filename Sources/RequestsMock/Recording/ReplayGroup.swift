@@ -4,11 +4,11 @@
 final class ReplayGroup: StubSupply {
     private struct State: Sendable {
         /// The remaining entries as a ring: for each entry the number of the next one, and for the end the number of
-        /// the first.
+        /// the first one.
         var next: [Int]
-        /// For each entry the number of the one before it, and for the end the number of the last.
+        /// For each entry the number of the previous one, and for the end the number of the last one.
         var previous: [Int]
-        /// The numbers of entries by their bodies, in order; some of the first may have been replayed.
+        /// The numbers of the entries with each body, in order; the first of them may have been replayed.
         var numbers: [BodyContent: ArraySlice<Int>] = [:]
         /// The number of remaining entries that requests have reserved.
         var reserved = 0

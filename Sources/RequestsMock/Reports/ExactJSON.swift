@@ -61,7 +61,7 @@ enum ExactJSON {
         return true
     }
 
-    /// Returns a number that is the same for equal values.
+    /// Returns a hash value that is the same for equal JSON values.
     static func hash(of value: JSONValue) -> Int {
         var sum = 0
         // A list instead of recursion, because values can be nested deeply; a sum, because the order of members does
@@ -86,7 +86,7 @@ enum ExactJSON {
         return sum
     }
 
-    /// Returns the place of an element or a member of the container at `place`.
+    /// Returns a hash value for the place of an element or a member in the container at `place`.
     private static func hash(of key: some Hashable, in place: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(place)

@@ -50,9 +50,9 @@ struct JSONDifference {
         return found
     }
 
-    /// Returns whether two values differ, or whether parts of them may differ.
+    /// Returns whether two values differ, or may differ in their parts.
     ///
-    /// Containers are compared by their parts later: to compare them here too would take time at every level.
+    /// The parts of containers are compared later: comparing them here too would take time at every level.
     private static func mayDiffer(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
         areContainers(left, right) || !ExactJSON.areEqual(left, right)
     }

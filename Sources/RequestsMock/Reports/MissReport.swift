@@ -1,10 +1,10 @@
 import Requests
 
-/// The report on a request to which no stub responds, without secrets.
+/// A report, without secrets, on a request to which no stub responds.
 struct MissReport: Sendable {
     /// The problem in one line.
     let summary: String
-    /// The nearest stubs, the exhausted and unused ones, and a line that adds a stub.
+    /// The nearest stubs, the exhausted and unused stubs, and a line of code that adds a stub.
     let text: String
     /// The method and the URL.
     let request: String
@@ -58,7 +58,7 @@ struct MissReport: Sendable {
         return [title] + shown + (stubs.count > shownStubs ? ["  and \(stubs.count - shownStubs) more"] : [])
     }
 
-    /// A suggested pattern includes query items as long as it stays below this length, in bytes.
+    /// The length in bytes below which a suggested pattern includes further query items.
     private static let suggestedBytes = 400
 
     /// Returns a line of code that adds a stub for `request`.
@@ -97,7 +97,7 @@ struct MissReport: Sendable {
 }
 
 extension Stub {
-    /// The stub in one line: its condition, its place and the number of its calls.
+    /// Returns the stub in one line: its condition, its place and the number of its calls.
     func line(_ redact: (String) -> String) -> String {
         let calls = usage.calls
         return "\(name(redact)) at \(location), called \(calls == 1 ? "once" : calls == 2 ? "twice" : "\(calls) times")"

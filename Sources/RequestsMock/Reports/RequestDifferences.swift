@@ -4,7 +4,7 @@ import Requests
 struct RequestDifferences {
     /// The lines, such as `path: expected “/a”, received “/b”`.
     private(set) var lines: [String] = []
-    /// The extent of the differences; smaller values are nearer.
+    /// How much differs: the stub with the smallest number is the nearest one.
     private(set) var distance = 0
 
     private let request: PreparedRequest
@@ -13,7 +13,7 @@ struct RequestDifferences {
     private let isDetailed: Bool
     private var redact: (String) -> String
 
-    /// The number of fields that are compared, because the time grows with its square.
+    /// The maximum number of fields that are compared, because the time grows with its square.
     private static let comparedNames = 100
 
     init(
@@ -174,7 +174,7 @@ struct RequestDifferences {
         return String(validating: shown, as: UTF8.self) ?? ErrorText.bytes(body.count)
     }
 
-    /// Adds the fields that differ, which are not compared.
+    /// Adds the fields that differ; they do not count for ``distance``.
     private mutating func compareFields(_ expected: PreparedRequest) {
         let names = (expected.header.map(\.name) + request.header.map(\.name))
         var seen: Set<Field.Name> = []

@@ -21,8 +21,9 @@ public struct MockResult<Resource>: Sendable {
         MockResult(.response(response))
     }
 
-    /// Returns a response with `text` in UTF-8 and with `header`; if the text is empty, the response has no body and no
-    /// Content-Type of its own.
+    /// Returns a response with `text` in UTF-8 and with `header`.
+    ///
+    /// If the text is empty, the response has no body and no Content-Type of its own.
     ///
     /// A Content-Type in `header` replaces `contentType`.
     public static func status(
@@ -114,13 +115,13 @@ extension MockResult where Resource: Encodable & Sendable {
 extension MockResult {
     /// Returns this result with its response delayed by `duration` on the clock of the mock.
     ///
-    /// The time limits of the request and cancellation end the delay as they end a real wait. Of a sequence, every
+    /// The time limits of the request and cancellation end the delay as they end a real wait. In a sequence, every
     /// response is delayed.
     public func delayed(by duration: Duration) -> MockResult {
         MockResult(.delayed(.lasting(duration), script))
     }
 
-    /// Returns this result with `error` in its place in the call with the number `call` of the stub, counted from 1.
+    /// Returns this result, with `error` instead of it in the call with the number `call` of the stub, counted from 1.
     public func failing(with error: RequestError, onCall call: Int) -> MockResult {
         MockResult(.onCall(call, .failure(error), script))
     }
@@ -135,7 +136,7 @@ extension MockResult {
         MockResult(.onCall(call, .fault(fault, script), script))
     }
 
-    /// Returns a result that simulates `fault` instead of a response of 26 bytes.
+    /// Returns a result with `fault`; where the fault needs a response, it has 26 bytes.
     public static func fault(_ fault: MockExecutor.Fault) -> MockResult {
         MockResult(.fault(fault, .response(.ok("abcdefghijklmnopqrstuvwxyz"))))
     }

@@ -1,6 +1,6 @@
 import Requests
 
-/// The results of a ``MockResult`` in each call, without the type of its resource.
+/// The results of a ``MockResult`` for each call, without the type of its resource.
 indirect enum ResultScript: Sendable {
     case response(MockResponse)
     case make(MockExecutor.Handler)
@@ -58,7 +58,7 @@ extension ResultScript {
         }
     }
 
-    /// The number of calls that use every result.
+    /// The number of calls after which every result has been used.
     var resultCount: Int {
         var (script, count) = (self, 1)
         while true {
@@ -71,7 +71,7 @@ extension ResultScript {
         }
     }
 
-    /// Whether there is one result, and neither a sequence, nor a function, nor a result for a certain call.
+    /// Whether there is exactly one result: no sequence, no function, and no result for a certain call.
     var isOneResult: Bool {
         var script = self
         while true {
@@ -101,7 +101,7 @@ extension ResultScript {
 }
 
 extension MockExecutor.Fault {
-    /// The error of a fault that needs no response; nil for others.
+    /// The error that a fault causes without a response; nil for other faults.
     fileprivate var error: RequestError? {
         switch self {
         case .refuse: RequestError(.connectionFailed, detail: "refused by a mock").beforeSending()

@@ -1,6 +1,6 @@
 import Requests
 
-/// The differences between two texts in lines, each with a mark and some equal lines around it.
+/// The differences between two texts, as lines with a mark and a few equal lines around them.
 struct TextDifference {
     /// The lines, which begin with `- ` (expected), `+ ` (received) or two spaces (equal).
     private(set) var lines: [String] = []
@@ -9,7 +9,8 @@ struct TextDifference {
     private static let context = 3
     /// The maximum number of lines shown.
     private static let limit = 100
-    /// Texts are compared line by line up to this product of their line counts, because the time grows with it.
+    /// The maximum product of the line counts up to which texts are compared line by line, because the time grows with
+    /// it.
     private static let comparedLimit = 1_000_000
 
     init(expected: String, received: String) {

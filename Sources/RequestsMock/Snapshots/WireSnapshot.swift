@@ -1,7 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// The functions of wire snapshots, which do not depend on the type of an endpoint.
+/// The functions for wire snapshots that do not depend on the type of an endpoint.
 package enum WireSnapshot {
     package static let maximumBytes = 16 << 20
 
@@ -29,7 +29,7 @@ package enum WireSnapshot {
         return SecretFinder([boundary]).redacted(text)
     }
 
-    /// Returns the requests of all cases of `type` as text, each after a line with the name of its case.
+    /// Returns the requests of all cases of `type` as text, each after a line that names its case.
     package static func text<E: Endpoint & CaseIterable>(
         ofAllCasesOf type: E.Type, from api: E.API
     ) throws(WireSnapshotError) -> String {
@@ -107,8 +107,9 @@ extension WireSnapshot {
             }
         }
 
-        /// Writes `text`, unless the file contains it, or this or another running process has recorded another text in
-        /// it.
+        /// Writes `text`, unless the file contains it.
+        ///
+        /// It throws if this process, or another one that is running, has recorded another text in the file.
         private func record(_ text: String) throws(WireSnapshotError) {
             // Under the lock, because the second of two recorders must find the text of the first.
             try Self.recorded.withLock { recorded throws(WireSnapshotError) in

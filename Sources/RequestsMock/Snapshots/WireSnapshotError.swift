@@ -15,8 +15,9 @@ public struct WireSnapshotError: Error, CustomStringConvertible {
         case notText
         /// The file or the wire text has more than 16 MiB.
         case tooLarge
-        /// Another check, of this process or of one that still runs, has recorded a different text in the same file,
-        /// which is kept.
+        /// Another check has recorded a different text in the same file.
+        ///
+        /// It ran in this process or in one that is still running. Its text is kept.
         case recordedTwice
         /// The endpoint describes a request that cannot be sent.
         case notPrepared

@@ -1,20 +1,20 @@
 import Requests
 
-/// The content of a body by its kind, in the form in which bodies are compared.
+/// The content of a body, in the form in which bodies of its kind are compared.
 ///
 /// Two bodies are equal if a server reads the same content from them: JSON by value, the items of a form by name, and a
 /// multipart form by its parts, whatever its boundary is. Bodies of any other type have the same type and bytes.
 enum BodyContent: Hashable, Sendable {
     case empty
     case json(JSON)
-    /// The values of each name, in order.
+    /// The values for each name, in order.
     case form([ByteText: [ByteText?]])
     /// The parts in order, and the subtype of the form.
     case parts(MediaType, [Part])
     case bytes(MediaType, Data)
 
     struct Part: Hashable, Sendable {
-        /// The values of each field, by names in lower case.
+        /// The values of each field, by lower-case name.
         let fields: [ByteText: [ByteText]]
         let content: BodyContent
     }
@@ -28,7 +28,7 @@ enum BodyContent: Hashable, Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(ExactJSON.hash(of: value)) }
     }
 
-    /// Creates the content of `data` with this value of Content-Type; malformed content is compared by its bytes.
+    /// Creates the content of `data` with the Content-Type `contentType`; malformed content is compared by its bytes.
     ///
     /// Content without a type, or with `application/octet-stream`, may be JSON.
     init(_ data: Data, _ contentType: String) {

@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// A body that must be read before it can be compared.
+/// The error for a body that must be read before it can be compared.
 struct UnreadBody: Error {
     let body: ComparedBody
 }
@@ -17,7 +17,7 @@ final class ComparedBody: Sendable {
     private let request: PreparedRequest?
     private let content: Lock<Content?>
 
-    /// Creates the body of `request`; an empty one for nil.
+    /// Creates the body of `request`; nil has an empty body.
     init(_ request: PreparedRequest?) {
         self.request = request
         let isOnce = request.map { !$0.body.isReplayable } ?? false
@@ -44,8 +44,9 @@ final class ComparedBody: Sendable {
         }
     }
 
-    /// Returns whether `other` has the content that this body of a stub requires; a body that can be read once requires
-    /// none.
+    /// Returns whether `other` has the content that this body of a stub requires.
+    ///
+    /// A body that can be read only once requires nothing.
     ///
     /// - Throws: ``UnreadBody`` if one of the bodies must be read first.
     func accepts(_ other: ComparedBody) throws(UnreadBody) -> Bool {
@@ -57,7 +58,8 @@ final class ComparedBody: Sendable {
         return left == right
     }
 
-    /// Returns whether both bodies are in memory and have the same type and bytes, which is known without parsing.
+    /// Returns whether both bodies are known to be equal without parsing: both are in memory and have the same type and
+    /// bytes.
     private func hasSameBytes(as other: ComparedBody) -> Bool {
         guard let request, let received = other.request, let left = request.body.bytesInMemory,
             let right = received.body.bytesInMemory, left == right

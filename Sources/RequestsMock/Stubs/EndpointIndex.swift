@@ -1,8 +1,9 @@
 import Requests
 
-/// The stubs for endpoints of one API by the method and the path that they describe.
+/// The stubs for endpoints of one API, by the method and the path of their requests.
 ///
-/// The paths are those for one API value. Requests to another value of the same type are found one by one.
+/// The paths are those of requests to one API value. For another value of the same type, the stubs are compared one by
+/// one.
 struct EndpointIndex {
     private struct Key: Hashable {
         let method: HTTPMethod
@@ -16,7 +17,7 @@ struct EndpointIndex {
     private var all: Set<Int> = []
     /// The number of the stub that was added last, even if it was removed.
     private(set) var newest = 0
-    /// The API value that the paths are for.
+    /// The API value for which the paths were determined.
     private var api: (any Sendable)?
     private let areEqual: EndpointMatcher.APIEquality?
 
@@ -37,7 +38,7 @@ struct EndpointIndex {
         if let key = keys.removeValue(forKey: number) { numbers[key]?.removeAll { $0 == number } }
     }
 
-    /// Returns the API value that the paths are for: `api`, unless there is an earlier one.
+    /// Returns the API value for which the paths are determined: `api`, unless an earlier call has set one.
     mutating func use(_ api: any Sendable) -> any Sendable {
         let used = self.api ?? api
         self.api = used

@@ -1,8 +1,8 @@
 @_spi(Lock) import Requests
 
-/// The condition of a stub for one endpoint: the request is the one that the endpoint describes.
+/// The condition of a stub for one endpoint: it matches the request that the endpoint describes.
 ///
-/// Endpoints need not be comparable, so the requests are compared that both describe for the same API.
+/// Endpoints need not be comparable. So the requests are compared that both endpoints describe for the same API.
 struct EndpointMatcher: Sendable {
     let apiType: ObjectIdentifier
     /// The type of the endpoint; nil for a `Call` or a `Request`, which a client does not record.
@@ -101,7 +101,7 @@ final class PreparedEndpoint: Sendable {
     let value = Lock<Value?>(nil)
 }
 
-/// A request that stubs are compared with; the values that they need are computed once.
+/// A request that is compared with stubs; the values needed for that are computed once.
 final class MatchContext {
     let request: PreparedRequest
     private(set) lazy var target = ReceivedTarget(request)
@@ -117,8 +117,9 @@ final class MatchContext {
 }
 
 extension PreparedRequest {
-    /// The request as its endpoint describes it, before middleware changed it; nil after a redirect, and if the request
-    /// was not made from an endpoint.
+    /// The request as its endpoint describes it, before middleware changed it.
+    ///
+    /// It is nil after a redirect, and if the request was not made from an endpoint.
     var original: PreparedRequest? {
         guard redirectedFrom == nil, let api, let endpoint = typedEndpoint as? any Endpoint else { return nil }
         return Self.request(of: endpoint, api)

@@ -1,6 +1,7 @@
 import Requests
 
-/// The path patterns of stubs as a tree of components; the time of a search does not depend on the number of stubs.
+/// The path patterns of stubs as a tree of components, so that the time of a search does not depend on the number of
+/// stubs.
 struct PatternIndex {
     private struct Node {
         var literals: [ByteText: Int] = [:]

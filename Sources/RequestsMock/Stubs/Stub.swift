@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// Responses that are used once each, in an order that several stubs share.
+/// Responses that several stubs share, each used once, in order.
 protocol StubSupply: Sendable {
     /// The position of the next response in that order; nil if none remains.
     var nextPosition: Int? { get }
@@ -40,14 +40,14 @@ final class Stub: Sendable {
 
     struct Usage: Sendable {
         var calls = 0
-        /// The calls with requests that are not idempotent, such as POST.
+        /// The number of calls with requests that are not idempotent, such as POST.
         var unrepeatableCalls = 0
         /// Whether a call found no further result in the stub's sequence.
         var isExhausted = false
         var expectation = Expectation.used
     }
 
-    /// The number of the stub, greater than the numbers of the stubs before it.
+    /// The number of the stub, greater than the numbers of earlier stubs.
     let number: Int
     let condition: Condition
     let location: Location
@@ -100,7 +100,7 @@ final class Stub: Sendable {
         state.withLock { change(&$0) }
     }
 
-    /// The number of calls that use every result of the stub.
+    /// The number of calls after which every result of the stub has been used.
     var resultCount: Int { if case .script(let script) = reaction { script.resultCount } else { 1 } }
 
     /// Whether the stub has one result, and neither a sequence nor a function.

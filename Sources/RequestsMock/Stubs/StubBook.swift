@@ -11,7 +11,7 @@ final class StubBook: Sendable {
         var endpoints: [ObjectIdentifier: EndpointIndex] = [:]
         var types: [ObjectIdentifier: [Int]] = [:]
         var predicates: [Int] = []
-        /// The requests that no stub matched, oldest first, without those after the first 100.
+        /// The requests that no stub matched, oldest first, up to the first 100.
         var misses: [MissReport] = []
         var missCount = 0
     }
@@ -70,7 +70,7 @@ final class StubBook: Sendable {
     /// The stubs, oldest first.
     var stubs: [Stub] { state.withLock { Array($0.stubs.values) }.sorted { $0.number < $1.number } }
 
-    /// The requests that no stub matched, oldest first, and their number.
+    /// The requests that no stub matched, oldest first, and how many there were.
     var misses: (reports: [MissReport], count: Int) { state.withLock { ($0.misses, $0.missCount) } }
 
     func record(_ miss: MissReport) {
@@ -120,7 +120,7 @@ extension StubBook {
         return nil
     }
 
-    /// Returns the newest stub for an endpoint that matches, is newer than `found` and is not a candidate by its path.
+    /// Returns the newest matching stub for an endpoint that is newer than `found` and is not a candidate by its path.
     private func endpoint(
         newerThan found: Stub?, matching candidate: MatchContext
     ) throws(UnreadBody) -> Stub? {
@@ -160,7 +160,7 @@ extension StubBook {
         }
     }
 
-    /// The work, besides checking the candidates, that finds the stub for a request.
+    /// The work besides checking the candidates that is necessary to find the stub for a request.
     fileprivate struct Tasks: OptionSet {
         let rawValue: UInt8
 
@@ -175,8 +175,7 @@ extension StubBook.State {
         (endpoints[type]?.pending ?? []).compactMap { stubs[$0] }
     }
 
-    /// Returns the stubs other than those for patterns that may match `request`, in any order, and the work that
-    /// remains.
+    /// Returns the stubs, except for patterns, that may match `request`, in any order, and the work that remains.
     func candidates(for request: PreparedRequest) -> (stubs: [Stub], tasks: StubBook.Tasks) {
         var found = predicates.isEmpty ? [] : predicates.compactMap { stubs[$0] }
         if !types.isEmpty, let type = request.endpointType, let numbers = types[ObjectIdentifier(type)] {
@@ -200,7 +199,7 @@ extension StubBook.State {
         return numbers.compactMap { stubs[$0] }
     }
 
-    /// Returns whether a stub for an endpoint of the type of `api` was added after the stub `number`.
+    /// Returns whether a stub for an endpoint of the API `api` was added after the stub `number`.
     func hasEndpoints(for api: any Sendable, newerThan number: Int) -> Bool {
         (endpoints[ObjectIdentifier(type(of: api))]?.newest ?? 0) > number
     }

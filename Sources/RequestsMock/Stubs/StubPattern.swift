@@ -12,7 +12,7 @@ struct StubPattern: Sendable {
         let name: ByteText
         let value: ByteText?
 
-        /// The item as a recording contains it.
+        /// The item in the form in which a recording contains it.
         var withoutSecret: QueryItem {
             guard value != nil, Redaction.standard.isSecret(name.text) else { return self }
             return hidden
@@ -21,7 +21,7 @@ struct StubPattern: Sendable {
         /// The item without its value.
         var hidden: QueryItem { QueryItem(name: name, value: ByteText(Redaction.placeholder)) }
 
-        /// Whether a recording contains the item without a part of its value.
+        /// Whether a part of the value was redacted in a recording.
         var isHidden: Bool { value?.isRedacted ?? false }
     }
 
@@ -39,7 +39,7 @@ struct StubPattern: Sendable {
     var query: [QueryItem]
     /// Whether the query must have no further items, as in a recording.
     private(set) var isExact = false
-    /// The names of the query items whose values a recording lacks.
+    /// The names of the query items whose values are redacted in a recording.
     private var hiddenNames: Set<ByteText> = []
 
     init(_ text: String) throws(SyntaxError) {
@@ -74,7 +74,7 @@ struct StubPattern: Sendable {
         }
     }
 
-    /// Creates the pattern of requests to `url` only.
+    /// Creates a pattern that matches only requests to `url`.
     ///
     /// The values of secret query items are not compared, nor are components and values that were redacted.
     init(exactly url: String) throws(SyntaxError) {
@@ -133,8 +133,9 @@ struct StubPattern: Sendable {
 }
 
 extension StubPattern {
-    /// Returns the path components of `request` that the components of the pattern are compared with; nil if the
-    /// pattern is relative and the request is not below its environment.
+    /// Returns the path components of `request` that are compared with the pattern.
+    ///
+    /// The result is nil if the pattern is relative and the request is not below its environment.
     func comparedComponents(of request: ReceivedTarget) -> ArraySlice<ByteText>? {
         isRooted ? request.components[...] : request.componentsBelowBase
     }
@@ -157,7 +158,7 @@ extension StubPattern {
         return query.allSatisfy(received.contains)
     }
 
-    /// Returns items without the values that an exact pattern does not compare.
+    /// Returns items without the values that an exact pattern ignores.
     func comparable(_ items: [QueryItem]) -> [QueryItem] {
         items.map { hiddenNames.contains($0.name) ? $0.hidden : $0.withoutSecret }
     }
@@ -189,11 +190,11 @@ extension PreparedRequest {
 }
 
 extension ByteText {
-    /// Whether a recording contains the text without a part of it.
+    /// Whether a part of the text was redacted in a recording.
     var isRedacted: Bool { text.utf8.contains(Redaction.placeholder.utf8) }
 }
 
-/// The parts of a request's target that patterns are compared with.
+/// The parts of a request's target that are compared with patterns.
 struct ReceivedTarget {
     let target: TargetURI
     /// The base URL of the environment; nil if the request has none.
@@ -208,7 +209,7 @@ struct ReceivedTarget {
         base = request.baseTarget
     }
 
-    /// The components below the path of the environment; nil if the target is elsewhere.
+    /// The components below the path of the environment; nil if the target is outside it.
     var componentsBelowBase: ArraySlice<ByteText>? {
         guard let base else { return components[...] }
         guard base.hasSameOrigin(as: target) else { return nil }
