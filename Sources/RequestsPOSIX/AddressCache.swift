@@ -1,9 +1,9 @@
 package import Requests
 
-/// A cache of the addresses that names resolve to.
+/// A cache of the addresses that host names resolve to.
 ///
-/// A value without a lock or a clock. The system's resolver does not report how long an address is valid, so entries
-/// are kept for a few seconds only. A name without an address is not cached.
+/// It has no lock and no clock. The system's resolver does not report how long an address is valid, so entries are kept
+/// for a few seconds only. A name without an address is not cached.
 package struct AddressCache: Sendable {
     private struct Entry: Sendable {
         let addresses: [SocketAddress]

@@ -12,7 +12,7 @@ extension Socket {
         try Self.poll(number, nil, direction == .reading ? .reading : .writing, deadline)
     }
 
-    /// Blocks the calling thread like ``waitInPlace(for:by:)``; `signal`, which stays set, ends the wait with
+    /// Blocks the calling thread like ``waitInPlace(for:by:)``; `signal`, which stays set, also ends the wait, with
     /// `.closed`.
     package func waitInPlace(
         for direction: Direction, by deadline: Deadline? = nil, orUntil signal: borrowing WakeSignal
@@ -40,7 +40,7 @@ extension Socket {
     /// Whether bytes can be sent, or connecting has ended, at this moment.
     var isWritable: Bool { rp_poll(number, Interest.writing.pollEvents, -1, 0) > 0 }
 
-    /// Polls in slices of 100 ms in a task, to check for cancellation: nothing wakes a blocked thread.
+    /// Polls in slices of 100 ms if the thread runs a task, to check for cancellation: nothing wakes a blocked thread.
     private static func poll(
         _ number: Int32, _ signal: Int32?, _ wanted: Interest, _ deadline: Deadline?
     ) throws(WaitError) {

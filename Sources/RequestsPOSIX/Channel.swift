@@ -10,14 +10,14 @@ package final class Channel: Sendable {
     package let socket: Socket
     package let reactor: Reactor
     private let point = WaitPoint()
-    /// The registration with the reactor and the directions that are waited for.
+    /// The registration with the reactor, and the directions that tasks wait for.
     let registration = Lock(Registration())
     /// The faults that a test has injected; nil in production.
     let faults: TransferFaults?
 
     struct Registration {
         var token: SlotToken?
-        /// Whether the reactor watches the descriptor, with `token` or for the event that connecting reports to.
+        /// Whether the reactor watches the descriptor, with `token` or for the event that connecting signals.
         var isAdded = false
         /// The directions that tasks wait for.
         var wanted: Interest = []
@@ -81,7 +81,7 @@ extension Channel {
         return try socket.sendFile(file, from: offset, count: count)
     }
 
-    /// Delays a transfer for a test: returns `.wouldBlock` and makes the next wait end at once.
+    /// Delays a transfer for a test: returns `.wouldBlock`, and makes the next wait end at once.
     private func delay(_ direction: Interest) -> TransferResult {
         point.deliver(direction)
         return .wouldBlock
@@ -127,11 +127,10 @@ extension Channel {
         point.deliver(.both)
     }
 
-    /// Suspends until a direction of `wanted` is ready, as the three functions above do; without one, until
-    /// ``signal()`` is called.
+    /// Suspends until a direction of `wanted` is ready; if it is empty, until ``signal()`` is called.
     ///
-    /// With `standing` a wait for reading makes the reactor report all that arrives from then on, so that the next such
-    /// wait needs no request; every other wait ends this. All bytes that arrived before must have been read by then,
+    /// With `standing`, a wait for reading makes the reactor report all arrivals from then on, so that the next such
+    /// wait needs no request; any other wait ends this. All bytes that arrived before must have been read by then,
     /// because each arrival is reported once (decision 0011).
     package func wait(
         for wanted: Interest, by deadline: Deadline? = nil, on poll: ThreadPoll? = nil, standing: Bool = false
@@ -155,7 +154,7 @@ extension Channel {
         try outcome.check()
     }
 
-    /// Returns the ticket of a new wait, or nil if a wanted direction is ready already.
+    /// Returns the ticket for a new wait; nil if a wanted direction is ready already.
     private func beginWait(for wanted: Interest, _ standing: Bool) throws(WaitError) -> UInt64? {
         if let error = faults?.nextWaitError() { throw .failed(error) }
         try watch(wanted, standing)
@@ -174,7 +173,7 @@ extension Channel {
         try outcome.check()
     }
 
-    /// Requests one report of `wanted` and of what other tasks wait for, or with `standing` all reports.
+    /// Requests one report of `wanted` and of the directions that other tasks wait for; with `standing`, all reports.
     private func watch(_ wanted: Interest, _ standing: Bool) throws(WaitError) {
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in
@@ -194,8 +193,9 @@ extension Channel {
         }
     }
 
-    /// Ends the watch for `wanted`, and requests again the report that a wait in the other direction needs: both
-    /// directions share one.
+    /// Ends the watch for `wanted`.
+    ///
+    /// If a wait for the other direction remains, its report is requested again, because both directions share one.
     private func endWatch(_ wanted: Interest) {
         registration.withLock { registration in
             registration.wanted.subtract(wanted)
@@ -241,7 +241,7 @@ extension Channel {
 }
 
 extension Interest {
-    /// The direction whose wait serves both: a wait for both directions is one for writing.
+    /// The direction whose wait is used; a wait for both directions is one for writing.
     fileprivate var direction: Direction { self == .reading ? .reading : .writing }
     fileprivate var isForBoth: Bool { self == .both }
 }

@@ -1,7 +1,7 @@
 import Requests
 
 extension Deadline {
-    /// The remaining milliseconds, rounded up so that no wait ends early; -1 (no limit) for the distant future.
+    /// The remaining time in milliseconds, rounded up so that no wait ends early; -1 (no limit) for the distant future.
     var pollTimeout: Int32 {
         guard self != .distantFuture else { return -1 }
         let left = nanoseconds(since: .now)

@@ -1,6 +1,6 @@
 import CRequestsPOSIX
 
-/// Threads of the library's own, for work that must not block the cooperative pool.
+/// Threads of this library, for work that must not block the cooperative pool.
 package enum DetachedThread {
     /// Starts a detached thread that runs `body` once.
     ///

@@ -4,12 +4,12 @@ import Synchronization
 
 /// A gate that keeps the threads of this process out of a library while the process exits.
 ///
-/// The exit handlers of OpenSSL free what threads still use, unless it was initialized without them. If other code has
-/// initialized it first, such as libcurl, they exist. The handler of the gate, which is registered later and so runs
-/// earlier, closes the gate and waits for the threads that are inside.
+/// OpenSSL's exit handlers free memory that threads still use. They exist unless OpenSSL was initialized without them,
+/// which fails if other code, such as libcurl, has initialized it first. The handler of the gate, which is registered
+/// later and so runs earlier, closes the gate and waits for the threads that are inside.
 package enum ExitGate {
     private static let closed = 1 << 62
-    /// The number of threads inside, and ``closed``.
+    /// The number of threads inside, combined with ``closed``.
     private static let state = Atomic(0)
 
     /// Registers the handler, once; call it when the library has been initialized.
@@ -41,7 +41,7 @@ package enum ExitGate {
         state.subtract(1, ordering: .releasing)
     }
 
-    /// The longest wait of an exit in milliseconds.
+    /// The longest time in milliseconds for which an exit waits.
     ///
     /// A use takes less, except one whose callback exits the process.
     private static let longestWait = 1_000

@@ -38,7 +38,8 @@ extension FileError: CustomStringConvertible {
 }
 
 extension FileError {
-    /// Whether the file itself may be intact: a system call failed, or the folder is refused.
+    /// Whether the error is not about the file itself, which may be intact: a system call failed, or the folder is
+    /// refused.
     package var concernsNoFile: Bool {
         switch self {
         case .system, .folderNotPrivate: true
@@ -46,8 +47,9 @@ extension FileError {
         }
     }
 
-    /// Throws unless there is nothing or a regular file at `path`, or behind a symbolic link there, or if a name in it
-    /// is too long.
+    /// Throws unless there is nothing or a regular file at `path`, or behind a symbolic link there.
+    ///
+    /// It also throws if a name in the path is too long.
     ///
     /// Moving a file onto a device such as `/dev/null` would remove the device, if the process may do that.
     package static func checkReplaceable(_ path: String) throws(FileError) {

@@ -4,8 +4,8 @@ import Requests
 /// A writer of a file that appears whole or not at all.
 ///
 /// Bytes are written to a temporary file in the same folder, readable by its owner only (0600), which replaces the file
-/// at the path when `finish()` is called. A writer that is destroyed before removes the temporary file, and leaves the
-/// file at the path unchanged.
+/// at the path when `finish()` is called. If the writer is destroyed earlier, it removes the temporary file and leaves
+/// the file at the path unchanged.
 package struct FileWriter: ~Copyable, Sendable {
     package let path: String
     private let temporaryPath: String

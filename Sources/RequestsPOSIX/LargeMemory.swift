@@ -1,7 +1,8 @@
 import CRequestsPOSIX
 @_spi(Lock) import Requests
 
-/// A cache of large blocks of memory for response bodies: a returned block is reused with its pages (decision 0014).
+/// A cache of large blocks of memory for response bodies; a returned block is used again with its pages (decision
+/// 0014).
 ///
 /// Providing and clearing new pages takes the kernel longer than receiving bytes into them. At most ``most`` bytes are
 /// cached, and the kernel may reclaim their pages when it needs memory. Where huge pages exist, all but the first
@@ -16,7 +17,7 @@ package final class LargeMemory: Sendable {
     package static let most = 16 << 20
 
     private struct Spare: @unchecked Sendable {  // the cache alone owns these blocks
-        /// The cached blocks, the oldest first.
+        /// The cached blocks, oldest first.
         var pieces: [UnsafeMutableRawBufferPointer] = []
     }
 
@@ -28,7 +29,8 @@ package final class LargeMemory: Sendable {
         for piece in spare.withLock({ $0.pieces }) { munmap(piece.baseAddress, piece.count) }
     }
 
-    /// Returns a block of at least `size` bytes; nil without memory, or if `size` is not between ``unit`` and ``most``.
+    /// Returns a block of at least `size` bytes; nil if there is no memory, or if `size` is not between ``unit`` and
+    /// ``most``.
     package func take(_ size: Int) -> UnsafeMutableRawPointer? {
         guard (Self.unit...Self.most).contains(size) else { return nil }
         let size = Self.wholePages(size)
@@ -64,7 +66,7 @@ package final class LargeMemory: Sendable {
         for piece in superfluous { munmap(piece.baseAddress, piece.count) }
     }
 
-    /// Releases all but the first `size` bytes, at least one, of the `old` bytes at `start`.
+    /// Releases the part of the `old` bytes at `start` that follows the first `size` bytes, at least one.
     package func cut(_ start: UnsafeMutableRawPointer, from old: Int, to size: Int) {
         let (old, size) = (Self.wholePages(old), Self.wholePages(size))
         if size < old { munmap(start + size, old - size) }

@@ -1,7 +1,8 @@
 import CRequestsPOSIX
 
-/// A file that belongs to this value: while it exists, no other `OwnedFile` can open it, in this process or another
-/// (flock).
+/// A file that belongs to this value.
+///
+/// While it exists, no other `OwnedFile` can open the file, in this process or another (flock).
 package final class OwnedFile: Sendable {
     private let path: String
     private let descriptor: Descriptor
@@ -22,7 +23,7 @@ package final class OwnedFile: Sendable {
         }
     }
 
-    /// Moves the file to `other`, in place of `former`, the file there; nil if there is none.
+    /// Moves the file to `other`, replacing `former`, the file there; nil if there is none.
     ///
     /// - Throws: `FileError.locked` if there is a file, and `former` is nil.
     package func move(to other: String, replacing former: OwnedFile?) throws(FileError) {

@@ -2,10 +2,10 @@ import CRequestsPOSIX
 
 /// Memory of whole pages outside the heap, which returns to the system as soon as it is released.
 ///
-/// The heap keeps some MiB of freed blocks for each of its arenas, so a program with many threads would occupy many
+/// The heap keeps a few MiB of freed blocks in each of its arenas, so a program with many threads would occupy many
 /// times the memory that it uses (decision 0026).
 package enum PageMemory {
-    /// Returns at least `size` bytes, at least one page, that begin with the bytes at `old`; nil without memory.
+    /// Returns at least `size` bytes, at least one page, that begin with the bytes at `old`; nil if there is no memory.
     ///
     /// Pages occupy memory only when they are touched, so a large `size` costs nothing.
     ///

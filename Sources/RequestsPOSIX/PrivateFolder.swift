@@ -70,7 +70,7 @@ package enum PrivateFolder {
         }
     }
 
-    /// Returns whether there is certainly nothing at `path`; false also if that cannot be determined.
+    /// Returns whether there is certainly nothing at `path`; false if that cannot be determined.
     package static func isMissing(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) != 0 && SystemError.last("lstat").isNotFound
@@ -86,7 +86,7 @@ package enum PrivateFolder {
         return error.isNotFound ? nil : .system(error, path: path)
     }
 
-    /// Sets the modification time of the file at `path` to the present.
+    /// Sets the modification time of the file at `path` to the current time.
     package static func touch(_ path: String) {
         _ = utimensat(AT_FDCWD, path, nil, 0)
     }

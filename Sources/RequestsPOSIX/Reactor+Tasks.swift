@@ -8,7 +8,8 @@ extension Reactor {
 
     /// Begins to run the jobs of `executor`, which calls ``enqueue(_:)`` for them.
     ///
-    /// The executor has to be the object that tasks prefer: the runtime retains and releases that one.
+    /// It must be the object that tasks name as their preferred executor, because the runtime retains and releases that
+    /// object.
     package func begin(_ executor: any TaskExecutor) {
         core.jobs?.begin(executor)
     }
@@ -26,7 +27,7 @@ final class ReactorJobs: Sendable {
         /// Whether the thread is waiting, or about to, and must be woken for a job.
         var isWaiting = false
         var isClosed = false
-        /// The executor of the jobs; it exists while a job of it does, because the job's task retains it.
+        /// The executor of the jobs; it exists as long as a job does, because the task of the job retains it.
         unowned(unsafe) var executor: (any TaskExecutor)?
     }
 
@@ -44,7 +45,9 @@ final class ReactorJobs: Sendable {
         return wasWaiting
     }
 
-    /// Marks the thread as waiting if no job is left, and returns whether none is.
+    /// Marks the thread as waiting if there are no jobs.
+    ///
+    /// Returns whether there are none.
     func beginWait() -> Bool {
         state.withLock { state in
             state.isWaiting = state.queue.isEmpty
@@ -52,7 +55,9 @@ final class ReactorJobs: Sendable {
         }
     }
 
-    /// Ends the mark, and returns whether there was one.
+    /// Removes the mark that the thread is waiting.
+    ///
+    /// Returns whether it was set.
     func endWait() -> Bool {
         state.withLock { state in
             defer { state.isWaiting = false }
@@ -65,8 +70,9 @@ final class ReactorJobs: Sendable {
         state.withLock { $0.executor = executor }
     }
 
-    /// Runs the jobs, and the jobs that they add, on the calling thread, but at most 64: jobs that always create others
-    /// must not keep the thread from its events.
+    /// Runs the jobs, and the jobs that they add, on the calling thread, but at most 64.
+    ///
+    /// Jobs that always create others must not keep the thread from its events.
     func run() {
         for _ in 0..<64 {
             // Retained during the job, which may be the last one that needs it.

@@ -15,7 +15,7 @@ package final class Reactor: Sendable {
     /// Starts a reactor with a new thread.
     ///
     /// It works only in processes with the fork count `forks`, by default only in this process: a forked child has no
-    /// thread. With `runsTasks` the thread also runs the jobs of a task executor, see ``begin(_:)``.
+    /// such thread. With `runsTasks`, the thread also runs the jobs of a task executor; see ``begin(_:)``.
     package init(forks: Int = ForkCount.current, runsTasks: Bool = false) throws(SystemError) {
         let core = try ReactorCore(forks: forks, runsTasks: runsTasks)
         self.core = core
@@ -52,12 +52,12 @@ package final class Reactor: Sendable {
         return try result.get()
     }
 
-    /// Throws in a child that was forked without exec: the thread does not exist there, so no wait would end.
+    /// Throws in a child that was forked without exec: it has no such thread, so no wait would end.
     package func checkProcess() throws(SystemError) {
         guard !isInherited else { throw .forkedChild }
     }
 
-    /// Whether this is a child that was forked without exec, and the reactor belongs to its parent.
+    /// Whether this process was forked without exec, so that the reactor belongs to its parent.
     package var isInherited: Bool { ForkCount.current != forks }
 }
 
@@ -85,7 +85,7 @@ extension Reactor {
     /// Whether the platform supports standing reports; for tests.
     package static var keepsReporting: Bool { ReadinessQueue.supportsStandingReports }
 
-    /// The instant at which the thread wakes without an event; for tests of how seldom it does.
+    /// The instant at which the thread wakes without an event; tests check how seldom that is.
     package var nextWake: Deadline { Deadline(nanoseconds: core.nextWake.load(ordering: .acquiring)) }
 }
 
@@ -94,14 +94,14 @@ extension SystemError {
     package static var forkedChild: SystemError {
         SystemError("fork (no I/O thread in this child)", code: ENOTSUP)
     }
-    /// The error of a second wait in one direction.
+    /// The error for a second wait in the same direction.
     static var occupied: SystemError { SystemError("wait (another task is waiting)", code: EALREADY) }
 }
 
 /// The state that the reactor's thread and its users share; it outlives both.
 final class ReactorCore: WaitClock, Sendable {
     let table = Lock(SlotTable())
-    /// The instant of the thread's next check for overdue waits; never later than a waiting task's deadline.
+    /// The instant at which the thread next checks for overdue waits; never later than the deadline of a waiting task.
     let nextWake = Atomic<Int64>(.max)
     let queue: ReadinessQueue
     /// The jobs of the tasks that run on the thread; nil if it runs none.
@@ -123,8 +123,8 @@ final class ReactorCore: WaitClock, Sendable {
 
     /// Ensures that the thread checks for overdue waits no later than at `deadline`.
     ///
-    /// Call it with the wait in place: then either the sweep in progress sees the wait, or this call sees the mark that
-    /// the sweep has left.
+    /// Call it when the wait has been stored: then either the sweep in progress sees the wait, or this call sees the
+    /// mark that the sweep has left.
     func schedule(_ deadline: Int64) {
         guard lowerNextWake(to: deadline) else { return }
         // A thread that runs jobs reads the instant before it waits.

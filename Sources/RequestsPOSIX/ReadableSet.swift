@@ -1,8 +1,8 @@
 package import Requests
 
-/// The descriptors of which one thread waits for any that can be read, each until it is removed.
+/// Descriptors that one thread waits for at the same time: it wakes when any of them can be read.
 ///
-/// Other threads may add and remove descriptors during the wait. A descriptor is reported again and again while it has
+/// Other threads may add and remove descriptors during the wait. A descriptor is reported as long as it has unread
 /// bytes, so reports need not be requested and cannot be missed.
 package struct ReadableSet: ~Copyable, Sendable {
     private let queue: ReadinessQueue
@@ -12,12 +12,12 @@ package struct ReadableSet: ~Copyable, Sendable {
         queue = try ReadinessQueue(forks: ForkCount.current)
     }
 
-    /// Adds a socket, which is reported as `number`, less than the largest one.
+    /// Adds a socket, which is reported as `number`; the number must be less than the largest one.
     package func add(_ socket: borrowing Socket, as number: UInt64) throws(SystemError) {
         try queue.addReadable(socket.number, token: SlotToken(bits: number))
     }
 
-    /// Adds a signal, which ends all waits after it was sent.
+    /// Adds a signal, which ends all waits once it has been sent.
     package func add(_ signal: borrowing WakeSignal) throws(SystemError) {
         try queue.add(signal)
     }
@@ -34,7 +34,8 @@ package struct ReadableSet: ~Copyable, Sendable {
         package init() {}
     }
 
-    /// Waits until a socket can be read or its peer is gone, or until the deadline, and reports the numbers.
+    /// Waits until a socket can be read or its peer is gone, or until the deadline, and reports the numbers of the
+    /// sockets.
     ///
     /// Returns early, without reports, after a signal and if a signal of the system interrupts it.
     package func wait(by deadline: Deadline, into reports: borrowing Reports, _ report: (UInt64) -> Void) {

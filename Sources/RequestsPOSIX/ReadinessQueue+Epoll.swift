@@ -1,8 +1,9 @@
 #if !canImport(Darwin)
 import CRequestsPOSIX
 
-/// The kernel's queue of readiness reports: epoll, with one report for each request (EPOLLONESHOT) or, with standing
-/// reports, one for each arrival (EPOLLET).
+/// The kernel's queue of readiness reports: epoll.
+///
+/// It makes one report for each request (EPOLLONESHOT) or, with standing reports, one for each arrival (EPOLLET).
 ///
 /// `ReadinessQueue+Kqueue.swift` is its counterpart for Darwin.
 struct ReadinessQueue: ~Copyable, Sendable {
@@ -24,8 +25,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try control(EPOLL_CTL_ADD, signal.reading.number, rp_epoll_level_read, .wakeSignal)
     }
 
-    /// Adds a descriptor and requests one report, or with `standing` all reports, also of readiness that exists
-    /// already.
+    /// Adds a descriptor and requests one report or, with `standing`, all reports, including one of existing readiness.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         try checkProcess()
         try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest, standing), token)

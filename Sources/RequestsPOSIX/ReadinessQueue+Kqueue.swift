@@ -1,14 +1,16 @@
 #if canImport(Darwin)
 import CRequestsPOSIX
 
-/// The kernel's queue of readiness reports: kqueue, with one report for each request (EV_ONESHOT).
+/// The kernel's queue of readiness reports: kqueue.
+///
+/// It makes one report for each request (EV_ONESHOT).
 ///
 /// `ReadinessQueue+Epoll.swift` is its counterpart for Linux.
 struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
     private let forks: Int
 
-    /// Whether standing reports are supported; kqueue does not change the mode of a filter that exists (decision 0011).
+    /// Whether standing reports are supported: kqueue cannot change the mode of an existing filter (decision 0011).
     static let supportsStandingReports = false
 
     /// Creates a queue that works only in processes with the fork count `forks`: a child does not inherit it.
@@ -26,7 +28,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try change(signal.reading.number, filter: EVFILT_READ, flags: EV_ADD, .wakeSignal)
     }
 
-    /// Adds a descriptor and requests one report, also of readiness that exists already.
+    /// Adds a descriptor and requests one report, including one of existing readiness.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         guard ForkCount.current == forks else { throw .forkedChild }
         if interest.contains(.reading) {

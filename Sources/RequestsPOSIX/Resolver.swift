@@ -5,7 +5,7 @@ package enum ResolverError: Error, Hashable, Sendable {
     case hostNotFound(String)
     /// No name server responded, with the system's message; a later try may succeed.
     case temporaryFailure(String)
-    /// The lookup failed otherwise, with a message.
+    /// The lookup failed for another reason, with a message.
     case failed(String)
     /// There is no descriptor or thread left, or this is a forked child.
     case system(SystemError)
@@ -19,7 +19,7 @@ package enum ResolverError: Error, Hashable, Sendable {
 package final class Resolver: Sendable {
     /// A function that returns the addresses of a host in the order to try them; it may block its thread.
     ///
-    /// An address with a port keeps it, so that a test can map a name to a server with any port.
+    /// An address may have a port, so that a test can map a name to a server with any port.
     package typealias Lookup = @Sendable (_ host: String) throws(ResolverError) -> [SocketAddress]
 
     package static let shared = Resolver()
@@ -29,8 +29,9 @@ package final class Resolver: Sendable {
     private let clock: @Sendable () -> Deadline
     private let state: Lock<State>
 
-    /// Creates a resolver that runs at most `limit` lookups at once and caches the addresses of at most `capacity`
-    /// names, each for `lifetime` as measured by `clock`.
+    /// Creates a resolver that runs at most `limit` lookups at once.
+    ///
+    /// It caches the addresses of at most `capacity` names, each for `lifetime` as measured by `clock`.
     package init(
         threads limit: Int = 4, keeping capacity: Int = 256, for lifetime: Duration = .seconds(5),
         lookup: @escaping Lookup = Resolver.system, clock: @escaping @Sendable () -> Deadline = { .now }
@@ -77,7 +78,7 @@ extension Resolver {
         case pending(PendingLookup)
     }
 
-    /// Requests the addresses of `host`, all with `port` unless the lookup set one, in the system's order.
+    /// Requests the addresses of `host`, in the system's order, with `port` unless the lookup has set one.
     ///
     /// The addresses of an IP literal (IPv6 with or without brackets) are known at once, without a thread; so are the
     /// addresses of `localhost` and all names below it, which are never sent to a name server (RFC 6761 §6.3).
@@ -139,7 +140,9 @@ extension Resolver {
         }
     }
 
-    /// Removes `waiter`, and with the last waiter of a name its lookup, unless that is running.
+    /// Removes `waiter`.
+    ///
+    /// If it was the last one for the name, the lookup is removed too, unless it is running.
     fileprivate func withdraw(_ waiter: Waiter, from name: String) {
         state.withLock { state in
             state.waiters[name]?.removeAll { $0 === waiter }
@@ -150,7 +153,7 @@ extension Resolver {
         }
     }
 
-    /// Runs lookups until the queue is empty; the body of a thread.
+    /// Runs lookups until the queue is empty; a thread runs this function.
     private func runLookups() {
         while let name = nextName() {
             let result: LookupResult
@@ -196,7 +199,7 @@ extension Resolver {
     }
 }
 
-/// A lookup that a thread of the resolver performs, on behalf of one call.
+/// A lookup that a thread of the resolver performs for one call.
 ///
 /// When it is released, the call no longer waits; a lookup that has started continues.
 package final class PendingLookup: Sendable {

@@ -106,7 +106,9 @@ extension Socket {
         guard address.withKernelAddress({ rp_bind_local(number, $0, $1) }) == 0 else { throw .last("bind") }
     }
 
-    /// Begins to connect; returns true if connected already, false if the socket becomes writable when connecting ends.
+    /// Begins to connect.
+    ///
+    /// Returns true if the socket is connected already, and false if it becomes writable when connecting ends.
     ///
     /// - Throws: `EAGAIN` for a unix socket whose listener's queue is full: no event reports when it has space.
     package func startConnecting(to address: SocketAddress) throws(SystemError) -> Bool {
@@ -224,12 +226,12 @@ extension Socket {
         _ = rp_set_no_delay(number)
     }
 
-    /// Enables TCP keep-alive: the first probe after `idle` seconds, `count` of them, one each `interval` seconds.
+    /// Enables TCP keep-alive: after `idle` seconds, `count` probes are sent, one every `interval` seconds.
     package func setKeepAlive(idle: Int32, interval: Int32, count: Int32) throws(SystemError) {
         guard rp_set_keep_alive(number, idle, interval, count) == 0 else { throw .last("setsockopt") }
     }
 
-    /// The values of TCP keep-alive, as ``setKeepAlive(idle:interval:count:)`` sets them, and whether it is enabled.
+    /// The values that ``setKeepAlive(idle:interval:count:)`` sets, and whether keep-alive is enabled.
     package var keepAlive: (idle: Int32, interval: Int32, count: Int32, isEnabled: Bool) {
         (
             rp_keep_alive_value(number, 0), rp_keep_alive_value(number, 1), rp_keep_alive_value(number, 2),

@@ -8,7 +8,7 @@ package struct SocketAddress: Hashable, Sendable {
         case ipv4(UInt32, port: UInt16)
         /// The two halves of the 16 bytes, in memory order.
         case ipv6(UInt64, UInt64, port: UInt16, scope: UInt32)
-        /// The bytes of `sun_path` without a final NUL; the first byte of an abstract name is NUL.
+        /// The bytes of `sun_path` without the final NUL; an abstract name begins with NUL.
         case unix([UInt8])
     }
 
@@ -67,7 +67,7 @@ extension SocketAddress {
         }
     }
 
-    /// Returns this address with `port`, unless it has a port other than 0.
+    /// Returns this address; if its port is 0, with `port` instead.
     package func withPort(orElse port: UInt16) -> SocketAddress {
         self.port == 0 ? with(port: port) : self
     }
@@ -245,7 +245,7 @@ extension SocketAddress {
         self = address
     }
 
-    /// Returns the address in the bytes of a `sockaddr`; nil if they are too few or of another family.
+    /// Returns the address in the bytes of a `sockaddr`; nil if there are too few, or if they have another family.
     static func read(_ bytes: UnsafeRawBufferPointer) -> SocketAddress? {
         guard bytes.count >= MemoryLayout<sa_family_t>.size + 1 else { return nil }
         var header = sockaddr()

@@ -50,9 +50,9 @@ extension SystemError {
     package var isNotFound: Bool { code == ENOENT }
     package var isNotPermitted: Bool { code == EACCES || code == EPERM }
     package var isAddressInUse: Bool { code == EADDRINUSE }
-    /// Whether the queue of a unix socket's listener is full; an error of connect.
+    /// Whether connecting failed because the queue of a unix socket's listener is full.
     package var isFullQueue: Bool { code == EAGAIN }
-    /// Whether the file can only be read and copied; an error of sendfile.
+    /// Whether sendfile failed because this file can only be read and copied.
     package var isNotSupportedByFile: Bool { [EINVAL, ENOSYS, ENOTSUP].contains(code) }
     package var isBrokenPipe: Bool { code == EPIPE }
     package var isReset: Bool { code == ECONNRESET }

@@ -24,7 +24,7 @@ package struct SystemLibrary: Sendable {
         package let description: String
     }
 
-    /// Returns whether this process has already loaded one of `files`, the names or paths of a library.
+    /// Returns whether this process has already loaded a library with one of the names or paths in `files`.
     ///
     /// If it has, other code may have initialized the library.
     package static func isLoaded(anyOf files: [String]) -> Bool {

@@ -1,8 +1,8 @@
 import CRequestsPOSIX
 @_spi(Lock) package import Requests
 
-/// A thread's own wait, with poll(2), for all descriptors that the tasks on that thread wait for, in place of the
-/// reactor.
+/// How a thread waits by itself, with poll(2), for all descriptors of the tasks on that thread; the reactor is not
+/// involved.
 ///
 /// One thread calls `wait` and `processEvents`; any thread may call `wake`. The tasks pass this value to the functions
 /// of `Channel` to wait.
@@ -14,7 +14,7 @@ package final class ThreadPoll: ThreadPause {
         let events: Int16
         let deadline: Int64
         let point: WaitPoint
-        /// Whether the task has been resumed and only has to remove this entry.
+        /// Whether the task has been resumed, and only has to remove this entry.
         var isReported = false
     }
 
@@ -36,8 +36,10 @@ package final class ThreadPoll: ThreadPause {
 // MARK: The thread's side
 
 extension ThreadPoll {
-    /// Blocks the calling thread until a watched descriptor is ready, a task's deadline or `deadline` has passed, or
-    /// ``wake()`` is called; then calls `awake` and resumes the tasks concerned.
+    /// Blocks the calling thread, then calls `awake` and resumes the tasks concerned.
+    ///
+    /// The wait ends when a watched descriptor is ready, a task's deadline or `deadline` has passed, or ``wake()`` is
+    /// called.
     package func wait(until deadline: Deadline?, then awake: () -> Void) {
         let watched = state.withLock { state in
             state.isPolling = true
@@ -145,6 +147,6 @@ extension ThreadPoll {
 }
 
 extension ThreadPoll: WaitClock {
-    /// Does nothing: the thread reads the deadlines of everything it watches.
+    /// Does nothing: the thread reads the deadlines of all entries itself.
     func schedule(_ deadline: Int64) {}
 }

@@ -15,9 +15,9 @@ package final class TransferFaults: Sendable {
         case failConnecting(Int)
     }
 
-    /// The maximum number of bytes of one read; at least 1.
+    /// The maximum number of bytes in one read; at least 1.
     package let longestRead: Int
-    /// The maximum number of bytes of one write; at least 1.
+    /// The maximum number of bytes in one write; at least 1.
     package let longestWrite: Int
     private let fault: Fault?
     private let code: Int32
@@ -87,6 +87,8 @@ package final class TransferFaults: Sendable {
 }
 
 extension Channel {
-    /// Whether a test has injected faults, which transfers outside the channel would not have.
+    /// Whether a test has injected faults.
+    ///
+    /// Transfers that bypass the channel would not have them.
     package var hasFaults: Bool { faults != nil }
 }

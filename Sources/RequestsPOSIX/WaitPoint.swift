@@ -11,22 +11,23 @@ package enum WaitError: Error, Hashable, Sendable {
     case cancelled
     /// A signal ended the wait, in place of readiness.
     case closed
-    /// The descriptor could not be watched: too many watches, a forked child, or another task that waits in the
-    /// direction.
+    /// The descriptor could not be watched.
+    ///
+    /// There are too many watches, the process is a forked child, or another task waits in the same direction.
     case failed(SystemError)
 }
 
 /// A clock that ends waits at their deadlines.
 protocol WaitClock {
-    /// Ensures that a wait which has begun ends at `deadline`.
+    /// Ensures that a wait that has begun ends at `deadline`.
     func schedule(_ deadline: Int64)
 }
 
 /// A point where at most one task per direction waits for readiness.
 ///
-/// Readiness is one sticky bit per direction: latched while no task waits, and consumed by the next wait. Each wait has
-/// a ticket: a late cancellation or deadline of an earlier wait must not affect a later one. The thread that takes the
-/// continuation out of the state, under the lock, resumes it; so it is resumed exactly once.
+/// Readiness is one sticky bit per direction: it is set while no task waits, and consumed by the next wait. Each wait
+/// has a ticket, so that a late cancellation or deadline of an earlier wait cannot affect it. The thread that removes
+/// the continuation under the lock resumes it, so it is resumed exactly once.
 final class WaitPoint: Sendable {
     enum Outcome: Sendable {
         case ready, timedOut, cancelled
@@ -46,8 +47,10 @@ final class WaitPoint: Sendable {
         case ticket(UInt64)
     }
 
-    /// The task that a wait has suspended; unsafe, because the states under the lock ensure what a checked continuation
-    /// would check, without an allocation.
+    /// The task that a wait has suspended.
+    ///
+    /// The continuation is unsafe, because the states under the lock ensure what a checked continuation would check,
+    /// without an allocation.
     private typealias Waiter = UnsafeContinuation<Outcome, Never>
 
     /// The phase of the wait in one direction.

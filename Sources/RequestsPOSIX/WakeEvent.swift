@@ -1,13 +1,12 @@
 @_spi(Lock) package import Requests
 
-/// An event that one task waits for and any thread can signal, such as the end of a lookup or a grant of a
-/// pool.
+/// An event that one task waits for and any thread can signal, such as the end of a lookup or a lease from a pool.
 ///
 /// Signals are not counted; one without a wait is kept for the next wait.
 package final class WakeEvent: Sendable {
     let reactor: Reactor
     private let point = WaitPoint()
-    /// The slot of the event, to which reports of descriptors can be sent.
+    /// The slot of the event; reports of descriptors can be sent to it.
     let token: SlotToken
 
     /// Creates an event whose waits `reactor` ends.

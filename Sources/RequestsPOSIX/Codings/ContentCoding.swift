@@ -27,7 +27,7 @@ package enum ContentCoding: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns a decoder of one body; nil without the library, or without memory.
+    /// Returns a decoder for one body; nil if the library or memory is unavailable.
     package func makeDecoder() -> (any CodingDecoder)? {
         switch self {
         case .gzip: InflateDecoder(format: .gzip)
@@ -38,7 +38,7 @@ package enum ContentCoding: String, CaseIterable, Sendable {
     }
 }
 
-/// A decoder for one content coding of a body, which never writes more bytes than fit.
+/// A decoder for one content coding of a body; it never writes more bytes than fit.
 ///
 /// One owner uses it, with one call at a time.
 package protocol CodingDecoder: AnyObject, Sendable {
@@ -59,7 +59,7 @@ package protocol CodingDecoder: AnyObject, Sendable {
 
 /// An error in coded bytes.
 package struct CodingFault: Error, Hashable, Sendable {
-    /// The number of bytes of the input that were read before the error was found.
+    /// The number of input bytes that were read before the error was found.
     package let read: Int
     /// The error as a phrase, from the decoding library if it has one.
     package let problem: String

@@ -7,10 +7,10 @@ package struct ContentCodingList: Sendable {
     /// “none” is not registered, but servers send it.
     private static let none = ["identity", "none"]
 
-    /// The default for the maximum number of codings that are applied to one body, one after another.
+    /// The default for the maximum number of codings that are applied to one body in succession.
     package static let maximumCount = 5
 
-    /// The names, as the server wrote them; empty if there is nothing to decode.
+    /// The names as the server wrote them; empty if there is nothing to decode.
     package let names: [String]
 
     /// Creates the list of the codings that Content-Encoding names in `header`.
@@ -53,7 +53,7 @@ extension ContentCodingList {
 }
 
 extension CodingDecoder {
-    /// Returns the bytes that a whole body decodes to, of which there may be at most `limit`.
+    /// Returns the decoded bytes of a whole body; more than `limit` are an error.
     fileprivate func decode(whole body: Data, limit: Int) throws(CodingFault) -> Data {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }

@@ -2,8 +2,8 @@ import CRequestsPOSIX
 
 /// A decoder of gzip (RFC 1952) and deflate (RFC 1950, and RFC 1951 without its wrapper) that uses the system's zlib.
 ///
-/// Several gzip members are one body. Some servers send deflate without its wrapper; then the bits that would be the
-/// wrapper's method are the padding of a stored block, which encoders leave zero.
+/// Several gzip members are one body. Some servers send deflate without its wrapper. It is recognized by the first
+/// byte: the bits for the wrapper's method are then padding of a stored block, which encoders leave zero.
 final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain at a time owns it
     enum Format {
         case gzip, wrapped, raw
@@ -81,7 +81,7 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain a
         isInitialized = true
     }
 
-    /// Begins another gzip member, whose `first` byte follows the end of the data.
+    /// Begins another gzip member; its `first` byte follows the end of the previous one.
     private func beginMember(_ first: UInt8) throws(CodingFault) {
         // Without this check, a byte of padding would count as the beginning of a truncated member.
         guard format == .gzip, first == 0x1F else {

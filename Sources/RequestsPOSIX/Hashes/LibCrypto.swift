@@ -79,7 +79,7 @@ package final class LibCrypto: HashProvider {
 /// The functions of a libcrypto that has been loaded and initialized.
 private struct LoadedCrypto: Sendable {
     let functions: rp_crypto
-    /// Whether the process had already loaded the library: an exit may then free memory in use (decision 0042).
+    /// Whether the process had already loaded the library, so that an exit may free memory in use (decision 0042).
     let isShared: Bool
 
     /// Calls `body` and returns its result; if necessary, an exit of the process waits until `body` has ended.
@@ -175,8 +175,9 @@ extension rp_crypto {
 }
 
 extension Data {
-    /// Calls `body` with the bytes; the address is not nil even if there are none, because OpenSSL reads nil as a
-    /// request to reuse an earlier value.
+    /// Calls `body` with the bytes.
+    ///
+    /// The address is not nil even if there are none, because OpenSSL reads nil as a request to reuse an earlier value.
     fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withUnsafeBytes { bytes in
             if bytes.baseAddress != nil { return body(bytes) }
