@@ -20,7 +20,7 @@ extension LoadedTLS {
         throw TLSError(.configuration, "\(name): \(problem); use PEM or DER\(causes())")
     }
 
-    /// Appends the certificates of PEM, and returns whether none is invalid.
+    /// Appends the certificates in PEM text, and returns whether all are valid.
     private func readPEM(_ bytes: Data, _ found: inout [UnsafeMutableRawPointer]) -> Bool {
         withBIO(over: bytes) { bio in
             while let certificate = tls.pointee.PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) {
@@ -34,7 +34,7 @@ extension LoadedTLS {
         } ?? false
     }
 
-    /// Appends the certificates of DER, and returns whether there is nothing else.
+    /// Appends the certificates in DER bytes, and returns whether the bytes contain nothing else.
     private func readDER(_ bytes: Data, _ found: inout [UnsafeMutableRawPointer]) -> Bool {
         bytes.withUnsafeBytes { bytes in
             let bytes = bytes.bindMemory(to: UInt8.self)
@@ -113,7 +113,7 @@ extension Data {
     fileprivate var isPEM: Bool { firstRange(of: Data("-----BEGIN ".utf8)) != nil }
 }
 
-/// The passphrase of one key, while it is read.
+/// The passphrase of a key while the key is being read.
 private final class PassphraseRequest {
     private let passphrase: (@Sendable () throws -> String)?
     private var bytes: [UInt8]?
@@ -124,7 +124,9 @@ private final class PassphraseRequest {
         self.passphrase = passphrase
     }
 
-    /// Writes the passphrase, and returns its length, or -1 if there is none.
+    /// Writes the passphrase.
+    ///
+    /// Returns its length, or -1 if there is none.
     static func write(_ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ request: UnsafeMutableRawPointer?)
         -> Int32
     {

@@ -15,25 +15,27 @@ extension LoadedTLS {
             publicKeyFingerprint: publicKeyFingerprint(of: certificate))
     }
 
-    /// Returns the certificates of a stack, at most `limit`; none for nil.
+    /// Returns the certificates in a stack, at most `limit`; none if `stack` is nil.
     func certificates(in stack: UnsafeRawPointer?, limit: Int = 10) -> [UnsafeMutableRawPointer] {
         guard let stack else { return [] }
         let count = min(Int(tls.pointee.OPENSSL_sk_num(stack)), limit)
         return (0..<max(0, count)).compactMap { tls.pointee.OPENSSL_sk_value(stack, Int32($0)) }
     }
 
-    /// Returns SHA-256 of the DER of a certificate; nil if the library fails.
+    /// Returns the SHA-256 fingerprint of a certificate in DER; nil if the library fails.
     func fingerprint(of certificate: UnsafeRawPointer) -> TLSConfiguration.Fingerprint? {
         encoding { tls.pointee.i2d_X509(certificate, $0) }.flatMap(digest)
     }
 
-    /// Returns SHA-256 of the SubjectPublicKeyInfo of a certificate; nil if the library fails.
+    /// Returns the SHA-256 fingerprint of a certificate's SubjectPublicKeyInfo; nil if the library fails.
     func publicKeyFingerprint(of certificate: UnsafeRawPointer) -> TLSConfiguration.Fingerprint? {
         guard let key = tls.pointee.X509_get_X509_PUBKEY(certificate) else { return nil }
         return encoding { tls.pointee.i2d_X509_PUBKEY(key, $0) }.flatMap(digest)
     }
 
-    /// Returns the bytes that `encode` writes to the address that its parameter refers to; nil if it fails.
+    /// Returns the bytes that `encode` writes; its parameter refers to the address to write to.
+    ///
+    /// Nil if it fails.
     private func encoding(
         _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
     ) -> [UInt8]? {
@@ -83,7 +85,7 @@ extension LoadedTLS {
         }
     }
 
-    /// Returns the DNS names and IP addresses of a certificate, at most 20, and the number of all.
+    /// Returns the DNS names and IP addresses in a certificate, at most 20, and their total number.
     private func names(of certificate: UnsafeRawPointer) -> (shown: [String], count: Int) {
         let subjectAlternativeName: Int32 = 85
         guard let stack = tls.pointee.X509_get_ext_d2i(certificate, subjectAlternativeName, nil, nil) else {
@@ -113,7 +115,7 @@ extension LoadedTLS {
         return IPAddressText.canonicalIPv6(text[...]) ?? text
     }
 
-    /// Returns text of a peer with bytes other than printable ASCII as `\xNN`.
+    /// Returns a peer's text, with bytes other than printable ASCII as `\xNN`.
     private static func printable(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { byte in
             if (0x21...0x7E).contains(byte) { return String(UnicodeScalar(byte)) }

@@ -57,7 +57,7 @@ struct ContextBuilder {
         if control(Command.getMinimum, 0) < number { control(Command.setMinimum, number) }
     }
 
-    /// Verifies the peers of this context with ``TLSStream``.
+    /// Makes ``TLSStream`` verify the peers of this context.
     func setVerification(_ context: UnsafeMutableRawPointer) {
         let verifiesPeer: Int32 = 1
         tls.SSL_CTX_set_verify(object, verifiesPeer, nil)
@@ -68,7 +68,7 @@ struct ContextBuilder {
         _ = tls.X509_VERIFY_PARAM_set_flags(parameters, 0x8000 | 0x80000)
     }
 
-    /// Offers application protocols, or sets those that a server selects from.
+    /// Offers application protocols or, on a server, sets those from which it selects.
     func setProtocols(_ names: [String]) throws(TLSError) {
         let list = try Self.protocolList(names)
         guard !list.isEmpty else { return }
@@ -99,7 +99,7 @@ struct ContextBuilder {
         tls.SSL_CTX_set_post_handshake_auth(object, 1)
     }
 
-    /// Keeps the sessions of a client in ``TLSSessionCache`` only.
+    /// Keeps the sessions of a client only in ``TLSSessionCache``.
     func keepSessions() {
         // SSL_SESS_CACHE_CLIENT, _NO_INTERNAL_LOOKUP and _NO_INTERNAL_STORE.
         control(Command.sessionCacheMode, 0x1 | 0x100 | 0x200)

@@ -1,9 +1,9 @@
 import CRequestsPOSIX
 import Requests
 
-/// The places where systems keep their trusted certificates.
+/// The places where systems keep trusted certificates.
 package struct SystemTrust: Sendable {
-    /// Whether the places that OpenSSL was built with come first.
+    /// Whether the places that OpenSSL was built with are tried first.
     package var usesDefaults: Bool
     /// Files with all certificates; the first that can be loaded is used.
     package var files: [String]

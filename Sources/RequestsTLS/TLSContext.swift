@@ -22,7 +22,7 @@ package final class TLSContext: Sendable {
 
     /// The settings of clients.
     ///
-    /// An object, because each connection reads only some of them, and copying all would cost more.
+    /// It is an object, because each connection reads only some settings, and copying all of them would take longer.
     final class Client: Sendable {
         let configuration: TLSConfiguration
         let systemTrust: SystemTrust
@@ -94,7 +94,7 @@ package final class TLSContext: Sendable {
         try TLSServerName(client?.configuration.serverName ?? host)
     }
 
-    /// The pins of `host`; empty for none, and for a server.
+    /// Returns the pins for `host`; empty if there are none, and for a server.
     func pins(for host: String) -> [TLSConfiguration.Pin] {
         client?.configuration.pins.pins(for: host) ?? []
     }

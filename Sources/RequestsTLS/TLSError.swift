@@ -11,7 +11,7 @@ package struct TLSError: Error, Sendable {
     /// The protocol and the certificates of the peer, as far as they are known.
     package let negotiation: TLSConfiguration.Negotiation?
 
-    /// OpenSSL's number of the reason why a certificate was refused, if it is none of the usual ones.
+    /// OpenSSL's number for the reason why a certificate was refused, if it is an unusual one.
     package let verificationCode: Int32?
 
     package init(
@@ -49,7 +49,7 @@ extension TLSError {
 }
 
 extension TLSError {
-    /// Whether the peer closed or reset the connection: the reason need not concern trust then.
+    /// Whether the peer closed or reset the connection, so that the reason need not concern trust.
     package var isConnectionLoss: Bool {
         switch problem {
         case .closedInHandshake, .truncated: true

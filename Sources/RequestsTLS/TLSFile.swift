@@ -5,7 +5,7 @@ enum TLSFile {
     /// The greatest size of a file in bytes; the bundles of systems have less than 1 MB.
     static let limit = 16 << 20
 
-    /// Returns the content of a file.
+    /// Returns the content of the file at `path`.
     ///
     /// - Parameters:
     ///   - path: The path of the file.

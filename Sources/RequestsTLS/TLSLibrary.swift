@@ -134,7 +134,7 @@ struct LoadedTLS: Sendable {
     fileprivate let callbackTable: SharedPointer
     /// Whether this is version 3 and not 1.1.1.
     let isVersion3: Bool
-    /// Whether the process had loaded libcrypto before: an exit may then release what connections use.
+    /// Whether the process had loaded libcrypto before, so that an exit may free memory that connections use.
     let isShared: Bool
 
     /// The table of functions, which stays in memory.

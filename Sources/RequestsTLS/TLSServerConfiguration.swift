@@ -1,9 +1,9 @@
 package import Requests
 
-/// The settings of a server, which only tests and the test server use.
+/// The settings of a server; only tests and the test server use them.
 package struct TLSServerConfiguration: Sendable {
     package var identity: TLSConfiguration.Identity
-    /// The certificates that may issue client certificates; nil requests none.
+    /// The certificates that may issue client certificates; with nil, no client certificate is requested.
     package var clientTrust: TLSConfiguration.Trust?
     package var requiresClientCertificate = false
     /// The application protocols, the preferred one first.

@@ -1,6 +1,6 @@
 import Requests
 
-/// The name of a server as it is verified and sent (RFC 6066 §3, RFC 9525 §6).
+/// The name of a server, as it is verified and sent (RFC 6066 §3, RFC 9525 §6).
 package struct TLSServerName: Sendable {
     private let name: CertificateName
 

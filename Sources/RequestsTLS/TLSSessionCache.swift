@@ -3,12 +3,12 @@ import CRequestsPOSIX
 
 /// The sessions that connections of one ``TLSContext`` can resume.
 ///
-/// A session is found only by the connections with its key, and while the verification of the chain is valid. Each is
+/// A session is used only for a connection with its key, and only while the verification of the chain is valid. Each is
 /// returned once: a ticket that is used twice would let observers link the connections (RFC 8446 §C.4). Trust, identity
-/// and pins belong to the context, so a session cannot reach a connection with others.
+/// and pins belong to the context, so connections with other settings never use its sessions.
 package final class TLSSessionCache: Sendable {
     package let limit: Int
-    /// The greatest number of sessions for one key, which connections that are opened at once can use.
+    /// The maximum number of sessions for one key; this many connections opened at once can each resume a session.
     private static let limitOfKey = 8
     private let state = Lock(State())
 
@@ -28,7 +28,7 @@ package final class TLSSessionCache: Sendable {
 
     package var count: Int { state.withLock { $0.entries.count } }
 
-    /// Removes all sessions, as after a change of the identity.
+    /// Removes all sessions; called when the identity changes.
     package func removeAll() {
         let entries = state.withLock { state in
             let entries = state.entries
@@ -53,8 +53,8 @@ package final class TLSSessionCache: Sendable {
         }
     }
 
-    /// Removes and returns the newest session of `key` that may be resumed at `now`, in seconds since 1970; nil if none
-    /// is left.
+    /// Removes and returns the newest session for `key` that may be resumed at `now`, in seconds since 1970; nil if
+    /// there is none.
     func take(_ key: TLSSessionKey, at now: Int) -> TLSSession? {
         guard limit > 0 else { return nil }
         return state.withLock { state in
@@ -94,7 +94,7 @@ package struct TLSSessionKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Returns the key for connections that verify `name`, whatever the host of this key is.
+    /// Returns this key, limited to connections that verify `name`.
     func bound(to name: TLSServerName) -> TLSSessionKey {
         TLSSessionKey(bytes: bytes + name.text.utf8)
     }
@@ -104,7 +104,9 @@ package struct TLSSessionKey: Hashable, Sendable {
 final class TLSSession: Sendable {
     private let pointer: SharedPointer
     private let library: LoadedTLS
-    /// The time range in which the session may be resumed, in seconds since 1970; OpenSSL does not verify then.
+    /// The time range in which the session may be resumed, in seconds since 1970.
+    ///
+    /// OpenSSL does not verify a resumed session.
     let validity: Range<Int>
 
     /// Creates the owner of a reference to `session`.

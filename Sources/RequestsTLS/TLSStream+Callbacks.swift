@@ -9,7 +9,7 @@ extension TLSStream {
         owner.map { Unmanaged<TLSStream>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Keeps a session that the server has issued, and returns 1: its reference is ours then.
+    /// Keeps a session that the server has issued, and returns 1, with which this library takes over its reference.
     static func keep(_ owner: UnsafeMutableRawPointer?, _ session: UnsafeMutableRawPointer?) -> Int32 {
         guard let stream = stream(owner), let session else { return 0 }
         stream.keep(session)
@@ -64,7 +64,7 @@ extension TLSStream {
 // MARK: Verification
 
 extension TLSStream {
-    /// Whether the certificates of the peer are accepted: the chain and the name first, then the pins.
+    /// Returns whether the certificates of the peer are accepted: the chain and the name first, then the pins.
     private func accepts(_ verification: UnsafeMutableRawPointer) -> Bool {
         let tls = library.tls.pointee
         let isOK: Int32 = 0, applicationRefuses: Int32 = 50  // X509_V_OK and X509_V_ERR_APPLICATION_VERIFICATION
@@ -100,7 +100,7 @@ extension TLSStream {
         return now..<max(now, ends.reduce(now + day, min))
     }
 
-    /// Returns the failure if the host has pins, and the chain contains none of them.
+    /// Returns the failure if the host has pins and the chain matches none of them.
     private func pinningFailure(_ verification: UnsafeMutableRawPointer) -> TLSError? {
         guard let serverName else { return nil }
         let pins = context.pins(for: serverName.text)
@@ -214,7 +214,7 @@ extension LoadedTLS {
         return wildcard.map { tls.pointee.X509_VERIFY_PARAM_add1_host(parameters, $0, $0.utf8.count) == 1 } ?? true
     }
 
-    /// Returns the wildcard that replaces the first label of `name`; nil if fewer than two labels follow.
+    /// Returns the wildcard for `name`, with `*` as its first label; nil if fewer than two labels follow.
     private static func wildcard(for name: String) -> String? {
         let parent = name.utf8.drop { $0 != UInt8(ascii: ".") }
         return parent.dropFirst().contains(UInt8(ascii: ".")) ? "*" + String(decoding: parent, as: UTF8.self) : nil

@@ -71,7 +71,7 @@ extension TLSStream {
         return TLSError(.system(error), "\(error)", information)
     }
 
-    /// The failure if the peer's first bytes do not begin a record (RFC 8446 §5.1).
+    /// The failure if the first bytes of the peer do not begin a record (RFC 8446 §5.1).
     private var foreignProtocol: TLSError? {
         let count = Int(io.pointee.first_count)
         let bytes = withUnsafeBytes(of: io.pointee.first) { Array($0.prefix(count)) }

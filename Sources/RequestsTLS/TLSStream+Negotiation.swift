@@ -42,7 +42,7 @@ extension TLSStream {
         return Array(UnsafeBufferPointer(start: name, count: Int(count)))
     }
 
-    /// The protocol and the certificates, as far as the handshake has come.
+    /// The protocol and the certificates, as far as the handshake has determined them.
     package var information: TLSConfiguration.Negotiation {
         guard (try? library.enter()) != nil else { return TLSConfiguration.Negotiation(version: "") }
         defer { library.leave() }
@@ -72,7 +72,7 @@ extension TLSStream {
             certificates: certificates)
     }
 
-    /// The name that the client of a server has sent; nil for none.
+    /// The server name that the client has sent; nil if it sent none.
     package var requestedName: String? {
         guard (try? library.enter()) != nil else { return nil }
         defer { library.leave() }

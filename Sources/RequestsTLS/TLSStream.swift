@@ -16,7 +16,7 @@ package enum TLSTransferResult: Equatable, Sendable {
 }
 
 extension TLSTransferResult {
-    /// The result as a socket would return it: a transfer that needs a direction would block.
+    /// The result in the terms of a socket: a transfer that needs a direction would block.
     package var transfer: TransferResult {
         switch self {
         case .bytes(let count): .bytes(count)
@@ -25,7 +25,7 @@ extension TLSTransferResult {
         }
     }
 
-    /// The direction to wait for, for a thread that waits for one at a time: pending bytes are sent first.
+    /// The direction to wait for, for a thread that can wait for only one: pending bytes are sent first.
     package var direction: Direction? {
         if case .needs(let directions) = self { directions.direction } else { nil }
     }
@@ -53,28 +53,30 @@ package final class TLSStream {
     private let fork = ForkCount.current
     /// The failure that ended the stream; nil while it can be used.
     package internal(set) var failure: TLSError?
-    /// The certificate that was refused, until the handshake fails.
+    /// The reason why a certificate was refused, until the handshake fails.
     var refusal: TLSError?
-    /// The time range in which the verification of the server is valid, in seconds since 1970; nil before it.
+    /// The time range in which the server's verification is valid, in seconds since 1970; nil before the verification.
     ///
     /// A session inherits it from the connection that created it, so that resumptions in a row do not extend it.
     var validity: Range<Int>?
     /// The client's verified chain, on a server.
     var clientChain: [TLSConfiguration.Certificate] = []
-    /// The bytes of a write whose records have not been sent completely.
+    /// The bytes of a write that were accepted, but whose records have not been sent completely.
     private var acceptedBytes = 0
-    /// The directions that the last receive and the last send of a stream above this one wait for (``TLSTransport``).
+    /// The directions that the last receive and the last send of the stream above this one wait for (``TLSTransport``).
     package internal(set) var directionsToReceive = Interest.reading
     package internal(set) var directionsToSend = Interest.writing
-    /// Whether records of a write have been made that has not returned their bytes yet; the peer may have some of them.
+    /// Whether the peer may have received bytes of a write that has not returned them yet.
     package var hasPartialWrite: Bool { acceptedBytes > 0 }
 
     /// Whether the handshake is complete.
     package private(set) var isEstablished = false
-    /// Whether close_notify has been read, after which the socket may still seem idle until the peer closes it.
+    /// Whether close_notify has been read.
+    ///
+    /// After it, the socket may seem idle until the peer closes it.
     private var hasEnded = false
 
-    /// The carrier of the bytes, which is kept while the stream exists.
+    /// What carries the bytes; it is kept while the stream exists.
     private enum Carrier {
         case channel(Channel)
         case transport(any TLSTransport)
@@ -223,7 +225,7 @@ extension TLSStream {
         keep(session)
     }
 
-    /// Keeps a session of a verified peer; its reference is ours.
+    /// Keeps a session with a verified peer; this library now owns its reference.
     func keep(_ session: UnsafeMutableRawPointer) {
         let session = TLSSession(adopting: session, library, valid: validity ?? 0..<0)
         // A resumed connection verifies nothing again, so only a verified session may be resumed.
@@ -306,7 +308,7 @@ extension TLSStream {
         _ = rp_tls_flush(io)
     }
 
-    /// Sends a KeyUpdate, to which the peer must respond with one; peers that flood their clients use it.
+    /// Sends a KeyUpdate that requests one in return; peers that flood their clients do this.
     ///
     /// - Returns: The directions to wait for until the socket accepts more, or nil.
     /// - Throws: The error of the connection, or one before TLS 1.3.

@@ -11,27 +11,29 @@ package protocol TLSTransport: AnyObject {
     /// After `.wouldBlock` the next call begins with the same bytes.
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult
 
-    /// The failure of a transport that uses TLS itself; nil for a socket.
+    /// The failure of a transport that itself uses TLS; nil for a socket.
     var failure: TLSError? { get }
 
     /// Whether the transport itself has bytes that the socket has not accepted yet.
     var hasPendingBytes: Bool { get }
 
-    /// The directions that the last receive waits for; empty ones as in ``TLSTransferResult/needs(_:)``.
+    /// The directions that the last receive waits for; empty directions have the meaning in
+    /// ``TLSTransferResult/needs(_:)``.
     var directionsToReceive: Interest { get }
 
-    /// The directions that the last send waits for; empty ones as in ``TLSTransferResult/needs(_:)``.
+    /// The directions that the last send waits for; empty directions have the meaning in
+    /// ``TLSTransferResult/needs(_:)``.
     var directionsToSend: Interest { get }
 }
 
 extension TLSTransport {
-    /// A socket reports its failures itself.
+    /// Always nil: a socket reports its failures itself.
     package var failure: TLSError? { nil }
 
-    /// A socket receives when it can be read.
+    /// Always reading: a socket receives when it can be read.
     package var directionsToReceive: Interest { .reading }
 
-    /// A socket sends when it can be written.
+    /// Always writing: a socket sends when it can be written.
     package var directionsToSend: Interest { .writing }
 }
 
