@@ -5,7 +5,7 @@ import RequestsPOSIX
 /// A body of more than ``pageLimit`` bytes has separate memory outside the heap, which grows without a copy and is
 /// released as soon as nothing refers to the body (decision 0026).
 final class ArrivingBody {
-    /// The number of bytes up to which a body is in the heap: pages would waste memory for short bodies.
+    /// The number of bytes up to which a body is kept in the heap: whole pages would waste memory for short bodies.
     static var pageLimit: Int { 64 << 10 }
 
     /// The number of bytes that have been appended since the beginning, or since ``takeData()``.
@@ -35,7 +35,7 @@ final class ArrivingBody {
         return true
     }
 
-    /// Removes all but the first `limit` bytes, and releases their memory.
+    /// Keeps the first `limit` bytes, and releases the memory of the others.
     func truncate(to limit: Int) {
         guard count > limit else { return }
         count = limit
@@ -65,7 +65,7 @@ final class ArrivingBody {
 }
 
 extension Data {
-    /// Returns a copy of the first `count` bytes, so that the remaining ones can be released.
+    /// Returns a copy of the first `count` bytes, so that the memory of the body can be released.
     func copiedPrefix(_ count: Int) -> Data {
         let copy = ArrivingBody()
         return copy.append(prefix(count)) ? copy.takeData() : Data()

@@ -1,7 +1,7 @@
 import RequestsPOSIX
 
 extension TestServer.Behavior.EarlyResponse {
-    /// Sends the response; throws unless the body of the request is to be read.
+    /// Sends the response; throws unless the request's body is to be read afterwards.
     func send(over connection: ServerConnection) throws(ConnectionEnd) {
         let close = announcesClose ? "Connection: close\r\n" : ""
         let location = status.isRedirection ? "Location: /\r\n" : ""

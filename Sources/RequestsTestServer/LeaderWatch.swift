@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// The time for which one thread leads, with its progress for the watch.
+/// The time during which one thread leads, with its progress for the watch.
 final class LeaderTerm: Sendable {
     /// The number of waits for connections.
     private let rounds = Atomic(0)
-    /// Incremented when the service of a connection begins and when it ends, so it is odd during service.
+    /// The number of beginnings and ends of services; it is odd while a connection is served.
     private let services = Atomic(0)
 
     func beginRound() { rounds.add(1, ordering: .sequentiallyConsistent) }
@@ -33,7 +33,7 @@ final class LeaderTerm: Sendable {
     }
 }
 
-/// A watch of the leaders, on its own thread, for handlers that occupy the leader.
+/// A watch over the leaders, on its own thread, that notices handlers which occupy a leader.
 ///
 /// A handler can block the thread or compute for a long time. The lead is then passed on after 2 to 4 ms.
 final class LeaderWatch: Sendable {
@@ -43,7 +43,7 @@ final class LeaderWatch: Sendable {
     private let isStopping = Atomic(false)
 
     private static let interval = DispatchTimeInterval.milliseconds(2)
-    /// The number of intervals without a service after which the watch pauses.
+    /// The number of quiet intervals after which the watch pauses.
     private static let quietIntervals = 50
 
     /// Watches until ``stop()``, and calls `onDelay` with the term of a leader that is occupied.
@@ -72,7 +72,7 @@ final class LeaderWatch: Sendable {
         isPaused.store(false, ordering: .sequentiallyConsistent)
     }
 
-    /// Ends the pause of the watch; called by a leader after the beginning of a service.
+    /// Ends the pause of the watch; a leader calls it after it has begun to serve.
     func wake() {
         // The load comes first because it costs less than an exchange, and nearly always suffices.
         guard isPaused.load(ordering: .sequentiallyConsistent),

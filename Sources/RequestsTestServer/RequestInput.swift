@@ -10,7 +10,7 @@ struct RequestInput {
     private var reader: RequestReader
     /// Whether a byte of the request has arrived.
     private var hasStarted = false
-    /// The instant by which the bytes that are waited for must have arrived.
+    /// The instant by which the expected bytes must have arrived.
     private(set) var deadline: Deadline
     /// Whether bytes may have arrived that the socket has not reported.
     private var mayHaveBytes = false
@@ -38,7 +38,7 @@ struct RequestInput {
     /// Records that the socket can be read.
     mutating func expectBytes() { mayHaveBytes = true }
 
-    /// Whether no byte of the next request can be read before the socket reports one.
+    /// Whether no byte of the next request is available until the socket reports one.
     var isExhausted: Bool {
         start == buffer.count && !mayHaveBytes && !isAtEnd && connection.waitsForBytes
             && buffer.capacity <= Self.keptCapacity
@@ -85,7 +85,7 @@ struct RequestInput {
         }
     }
 
-    /// Reads the bytes of `buffer` from `start` on, which moves behind those that were consumed.
+    /// Reads the bytes of `buffer` from `start` on, and advances `start` past those that were consumed.
     private static func event(
         of reader: inout RequestReader, in buffer: [UInt8], from start: inout Int
     ) throws(ConnectionEnd) -> RequestReader.Event {
@@ -121,7 +121,7 @@ struct RequestInput {
         return false
     }
 
-    /// The end of a connection whose client sends too slowly; without a request, there is nothing to refuse.
+    /// The end of a connection whose client sends too slowly; without a request, nothing is refused.
     private var late: ConnectionEnd { hasStarted ? .refused(408, "the request did not arrive in time") : .closed }
 
     /// Takes the bytes that have arrived; returns false if there are none.
@@ -146,7 +146,7 @@ struct RequestInput {
         try connection.waitForHangUp(by: deadline)
     }
 
-    /// Discards received bytes until the client closes the connection or the server stops, and throws then.
+    /// Discards received bytes until the client closes the connection or the server stops, and then throws.
     mutating func stall() throws(ConnectionEnd) -> Never {
         while true {
             discardBuffer()
@@ -155,8 +155,9 @@ struct RequestInput {
         }
     }
 
-    /// Reads and discards bytes of a refused client, within limits, so that it can read the response before the
-    /// connection is closed (decision 0026).
+    /// Reads and discards bytes of a refused client, within limits.
+    ///
+    /// So the client can read the response before the connection is closed (decision 0026).
     mutating func drain() throws(ConnectionEnd) {
         let deadline = Deadline.after(state.limits.drainTime)
         var remaining = state.limits.drainedBytes

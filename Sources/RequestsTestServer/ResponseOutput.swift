@@ -3,7 +3,7 @@ import RequestsPOSIX
 
 /// Writes one response according to its behavior, including faults.
 struct ResponseOutput {
-    /// The way in which the end of the body is marked.
+    /// How the end of the body is marked.
     enum Framing {
         case none, counted, untilClose
         case chunked(sizes: [Int])
@@ -14,11 +14,11 @@ struct ResponseOutput {
 
     private let connection: ServerConnection
     private let behavior: TestServer.Behavior
-    /// Records the status of the response.
+    /// A function that records the status of the response.
     private let record: (HTTPStatus) -> Void
-    /// The status until it is recorded; nil if a fault prevents the end of the response.
+    /// The status until it is recorded; nil if a fault prevents the response from ending.
     private var unrecordedStatus: HTTPStatus?
-    /// The number of bytes of a body with Content-Length.
+    /// The length of a body with Content-Length.
     private var countedLength: Int?
     private var framing = Framing.none
     /// Bytes that have not been sent yet.
@@ -28,7 +28,7 @@ struct ResponseOutput {
     private var encoder = ChunkEncoder()
     /// The number of chunks that have been appended.
     private var chunkCount = 0
-    /// Whether bytes were sent; a pace then requires a pause before the next ones.
+    /// Whether bytes have been sent, so that a pace requires a pause before the next ones.
     private var hasSent = false
     /// Whether all bytes have been appended.
     private var isComplete = false
@@ -80,8 +80,9 @@ struct ResponseOutput {
         throw .closed
     }
 
-    /// Appends bytes of the body, and sends large amounts immediately: a copy of each body would otherwise be kept for
-    /// a client that does not read.
+    /// Appends bytes of the body.
+    ///
+    /// Large amounts are sent immediately: otherwise a copy of each body would be kept for a client that does not read.
     mutating func append(body data: Data, input: inout RequestInput) throws(ConnectionEnd) {
         // Most bodies are short, and sent as a whole with their heads.
         if case .counted = framing, behavior.fault?.bodyByte == nil, pending.count + data.count < Self.pieceSize {

@@ -1,7 +1,7 @@
 import RequestsHTTP1
 
-/// The framing of a response and whether its connection is kept, as determined by the response, the request and the
-/// behavior.
+/// How a response is framed and whether its connection is kept; the response, the request and the behavior determine
+/// both.
 struct ResponsePlan {
     let framing: ResponseOutput.Framing
     /// The value of Content-Length; nil if the field is not sent.
@@ -53,7 +53,7 @@ extension RawResponse {
         }
     }
 
-    /// The trailer fields, when the body has been read to its end.
+    /// The trailer fields, once the body has been read to its end.
     var finalTrailers: Header {
         if case .stream(let stream) = body, trailers.isEmpty { stream.trailers } else { trailers }
     }

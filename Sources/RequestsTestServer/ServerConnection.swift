@@ -2,9 +2,9 @@
 import RequestsPOSIX
 import RequestsTLS
 
-/// The reason why a connection is not served any further.
+/// The reason why a connection is no longer served.
 enum ConnectionEnd: Error {
-    /// No bytes of the next request have arrived, or not all of its head; they are served when there are more.
+    /// The next request, or the rest of its head, has not arrived; the connection is served again when it does.
     case waiting
     /// The client has closed the connection, the server is stopping, or a fault closes the connection.
     case closed
@@ -66,7 +66,7 @@ final class ServerConnection: Sendable, ExchangeThread {
     /// Whether the next transfer is possible when bytes arrive.
     var waitsForBytes: Bool { needed != .writing }
 
-    /// Whether bytes that have been received from the socket can remain in TLS.
+    /// Whether TLS may hold bytes that have been received from the socket.
     var isSecured: Bool { secured != nil }
 
     /// Waits until the socket is ready; returns false if `deadline` has passed.
@@ -139,9 +139,9 @@ final class ServerConnection: Sendable, ExchangeThread {
         }
     }
 
-    /// Receives available bytes at the end of `buffer`.
+    /// Receives the available bytes, and appends them to `buffer`.
     ///
-    /// - Returns: Their number, 0 if none have arrived, and whether there may be more; nil at the end.
+    /// - Returns: The number of bytes, 0 if none have arrived, and whether there may be more; nil at the end.
     func receive(into buffer: inout [UInt8]) throws(ConnectionEnd) -> (count: Int, mayHaveMore: Bool)? {
         guard let worker else { throw .closed }
         do {
@@ -157,7 +157,8 @@ final class ServerConnection: Sendable, ExchangeThread {
         }
     }
 
-    /// Returns the text of `date`, which most responses of a thread have in common with the one before.
+    /// Returns the text of `date`; it is cached, because most responses of a thread have the same date as the previous
+    /// one.
     func text(of date: HTTPDate) -> String { worker?.text(of: date) ?? date.description }
 
     /// Runs `operation` as a task on this thread only.

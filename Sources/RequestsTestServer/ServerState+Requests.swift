@@ -16,7 +16,9 @@ extension ServerState {
     /// The maximum number of bytes of a body that are recorded.
     var recordedBodyLimit: Int { max(0, min(limits.recording.bodyBytes, limits.recording.totalBytes)) }
 
-    /// The number of body bytes that are recorded before the end; recording all of them would need a second copy.
+    /// The number of bytes of a body that are recorded as they arrive.
+    ///
+    /// Recording all of them would require a second copy.
     private var recordedBeginning: Int { min(recordedBodyLimit, ArrivingBody.pageLimit) }
 
     /// Records bytes of a request's body if they belong to its beginning.
@@ -56,7 +58,7 @@ extension ServerState {
         }
     }
 
-    /// Records the status of the response to request `index`, whose last byte is about to be sent.
+    /// Records the status of the response to request `index`, just before its last byte is sent.
     func recordStatus(_ status: HTTPStatus, of index: Int) {
         change { record in
             record.recorded.update(index) { $0.status = status }
@@ -140,7 +142,7 @@ extension ServerState {
     }
 }
 
-/// A target, and the authority of its request.
+/// A request's target, and its authority as the client sent it.
 struct ServedTarget {
     let authority: String
     let target: TargetURI

@@ -53,7 +53,7 @@ final class ServerState: Sendable {
         state = Lock(State(record: TestServer.Record(limits.recording)))
     }
 
-    /// The record that a condition of ``waitUntil(_:)`` is checked with.
+    /// The record for which a condition of ``waitUntil(_:)`` is being checked.
     @TaskLocal private static var checked: CheckedRecord?
 
     private struct CheckedRecord: Sendable {
@@ -200,7 +200,7 @@ extension ServerState {
 // MARK: The record
 
 extension ServerState {
-    /// Changes the record, and resumes the waiters whose condition it satisfies now.
+    /// Changes the record, and resumes the waiters whose condition is now satisfied.
     @discardableResult
     func change<Value: Sendable>(_ body: (inout TestServer.Record) -> Value) -> Value {
         let (value, satisfied) = state.withLock { state -> (Value, [CheckedContinuation<Void, any Error>]) in

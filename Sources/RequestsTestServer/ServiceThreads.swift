@@ -12,11 +12,11 @@ final class ServiceThreads: Sendable {
     /// A connection with the state that the threads share.
     private struct Entry {
         let connection: ServedConnection
-        /// Whether a thread serves the connection, or is about to.
+        /// Whether a thread serves the connection or is about to serve it.
         var isServed = false
         /// Whether the leader receives reports of the connection.
         var isWatched = false
-        /// The instant by which the connection must have been served again.
+        /// The instant by which the connection must be served again.
         var deadline: Deadline
     }
 
@@ -30,7 +30,7 @@ final class ServiceThreads: Sendable {
         var openTerm: LeaderTerm?
         var idleThreads = 0
         var isStopping = false
-        /// The instant of the next check for late connections, whichever thread leads then.
+        /// The instant of the next check for late connections; it stays when another thread takes over the lead.
         var nextCheck = Deadline.distantFuture
     }
 
@@ -40,7 +40,7 @@ final class ServiceThreads: Sendable {
     /// Signalled once for each idle thread that is to begin a term or to end.
     private let openTerms = DispatchSemaphore(value: 0)
     private let watch = LeaderWatch()
-    /// The time between two checks for connections that are late; nil if none can be.
+    /// The time between two checks for late connections; nil if there can be none.
     private let checkInterval: Duration?
 
     /// The number of threads without work that are kept.
@@ -153,7 +153,9 @@ extension ServiceThreads {
         }
     }
 
-    /// Passes the lead to another thread, if `term` is the current leader's; returns false if no thread can be started.
+    /// Passes the lead to another thread, if `term` belongs to the current leader.
+    ///
+    /// Returns false if no thread can be started.
     @discardableResult
     func passLead(of term: LeaderTerm, _ server: ServerState) -> Bool {
         let next = LeaderTerm()
@@ -175,8 +177,9 @@ extension ServiceThreads {
         return true
     }
 
-    /// Passes the term for which no thread could be started to a thread that has become idle meanwhile; returns false
-    /// if there is none, and the leader keeps the lead until its watch tries again.
+    /// Passes the term, for which no thread could be started, to a thread that has become idle meanwhile.
+    ///
+    /// Returns false if there is none; the leader then keeps the lead until its watch tries again.
     private func keepLead(_ term: LeaderTerm, insteadOf next: LeaderTerm) -> Bool {
         let isForIdle = state.withLock { state in
             guard state.term === next else { return false }
@@ -231,7 +234,7 @@ extension ServiceThreads {
         }
     }
 
-    /// Makes connections ready that can be read, and in a check those that are late.
+    /// Marks connections that can be read as ready; in a check, also connections that are late.
     private func receive(_ numbers: [Int]) {
         state.withLock { state in
             guard !state.isStopping else { return }

@@ -1,9 +1,9 @@
 extension TestServer {
-    /// The way in which the server sends one response: its framing, its pace and its faults.
+    /// How the server sends one response: its framing, its pace and its faults.
     ///
     /// The response itself comes from the executor that is served.
     public struct Behavior: Sendable {
-        /// The way in which the end of the body is marked.
+        /// How the end of the body is marked.
         public var framing: Framing
 
         /// The fault to inject; nil for none.
@@ -57,7 +57,7 @@ extension TestServer {
             package var status: HTTPStatus
             /// Whether the response contains `Connection: close`; the connection then ends after the request.
             package var announcesClose: Bool
-            /// The way in which the server continues.
+            /// How the server continues after the response.
             package var next: Continuation
 
             /// Creates a response from its parts.
@@ -67,7 +67,7 @@ extension TestServer {
                 self.next = next
             }
 
-            /// The way in which the server continues after an early response.
+            /// How the server continues after an early response.
             package enum Continuation: Hashable, Sendable, CaseIterable {
                 /// It reads the body to its end.
                 case reads
@@ -78,7 +78,7 @@ extension TestServer {
             }
         }
 
-        /// The way in which the end of a body is marked (RFC 9112 §6).
+        /// How the end of a body is marked (RFC 9112 §6).
         @nonexhaustive
         public enum Framing: Hashable, Sendable {
             /// Content-Length if the length is known and there are no trailers, chunks otherwise.
@@ -92,7 +92,7 @@ extension TestServer {
             case untilClose
         }
 
-        /// A pace at which bytes are sent.
+        /// How fast bytes are sent.
         public struct Pace: Hashable, Sendable {
             /// The number of bytes that are sent at a time; a value below 1 counts as 1.
             public var bytes: Int

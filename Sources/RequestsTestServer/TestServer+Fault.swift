@@ -27,7 +27,7 @@ extension TestServer {
         case rawWithoutClosing([UInt8])
         /// A correct response is followed by these unsolicited bytes; the connection stays open.
         case unsolicitedBytes([UInt8])
-        /// A correct response does not announce that the connection will be closed.
+        /// A correct response is sent, but does not announce that the connection will be closed.
         case unannouncedClose
 
         /// Bytes that are not a response.

@@ -17,7 +17,7 @@ extension TestServer {
         package var totalBodyBytes = 128 << 20
         /// The maximum number of connections at one time, at least 1; the default is 4,096.
         ///
-        /// Those with a request in progress can have a thread of their own. Further connections wait in the system's
+        /// Each connection with a request in progress may occupy a thread. Further connections wait in the system's
         /// queue until one ends.
         public var connections = 4_096
         /// The number of bytes that are read and discarded after a refused request; the default is 1 MiB.
@@ -36,8 +36,9 @@ extension TestServer {
         ///
         /// A later body is refused with the status 408.
         public var bodyTime: Duration?
-        /// The maximum time for which a connection waits for the next request, or for the client to read a response;
-        /// nil, the default, for no limit.
+        /// The maximum time for which a connection waits, for the next request or for the client to read a response.
+        ///
+        /// The default is nil: no limit.
         ///
         /// The connection is then closed, with a delay of at most a quarter of ``idleTime`` or ``headTime``, whichever
         /// is shorter.
@@ -56,8 +57,10 @@ extension TestServer {
             self.recording = recording
         }
 
-        /// Limits for clients that are not trusted: bodies of 5 MiB, heads of 256 KiB, the methods of RFC 9110 without
-        /// CONNECT, and PATCH; 10 s for a head, 60 s for a body, and 30 s without a request.
+        /// Limits for clients that are not trusted.
+        ///
+        /// Bodies have at most 5 MiB and heads 256 KiB. The methods of RFC 9110 except CONNECT, and PATCH, are served.
+        /// A head may take 10 s, a body 60 s, and the time without a request 30 s.
         public static let strict: Limits = {
             var limits = Limits(
                 bodyBytes: 5 << 20, methods: [.get, .head, .post, .put, .patch, .delete, .options, .trace])
@@ -68,7 +71,7 @@ extension TestServer {
         }()
     }
 
-    /// The limits of the requests that a server keeps for ``TestServer/exchanges``.
+    /// Limits on the requests that a server keeps for ``TestServer/exchanges``.
     ///
     /// Beyond a limit, the oldest requests are removed, a tenth of the limit at a time; ``Record/requestCount`` counts
     /// all requests. Negative limits count as 0.

@@ -2,7 +2,7 @@
 package import RequestsTLS
 
 extension TestServer {
-    /// The TLS of a test server, with certificates that are made for it and are never stored.
+    /// The TLS settings of a test server; its certificates are created for it and never stored.
     ///
     /// ```swift
     /// try await withTestServer(serving: mock, tls: .init()) { server in
@@ -57,7 +57,7 @@ extension TestServer {
     }
 }
 
-/// The authority that issues the certificates of test servers, which is made once for a process.
+/// The authority that issues the certificates of test servers; each process creates it once.
 package struct TestCertificates: Sendable {
     private let root: MadeCertificate
     private let key: CertificateKey

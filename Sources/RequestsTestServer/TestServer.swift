@@ -14,7 +14,7 @@ public struct TestServer: Sendable {
     public enum Address: Hashable, Sendable {
         /// A port of 127.0.0.1; with 0, the system chooses a free port.
         case loopback(port: Int = 0)
-        /// A unix socket at a path that does not exist, of at most 103 bytes; the file is removed at the end.
+        /// A unix socket at a path that does not exist yet, of at most 103 bytes; the file is removed at the end.
         case unix(path: String)
 
         /// Returns a unix socket with a new path in the temporary directory, or in `/tmp` if that path is too long.
@@ -28,7 +28,7 @@ public struct TestServer: Sendable {
 
     /// A received request with its connection and its position there, so that tests can check keep-alive.
     public struct Exchange: Sendable {
-        /// The number of the connection, counted from 0 in the order in which they were accepted.
+        /// The number of the connection, counted from 0 in the order in which connections were accepted.
         public let connection: Int
         /// The number of the request on its connection, counted from 0.
         public let index: Int
@@ -42,7 +42,7 @@ public struct TestServer: Sendable {
         public let tls: TLSConfiguration.Negotiation?
         /// The body without its framing, up to ``Recording/bodyBytes``.
         ///
-        /// While it arrives, this is its first 64 KiB at most; if it ends before its length, the part that arrived.
+        /// While it arrives, these are at most its first 64 KiB; if it ends early, the part that arrived.
         public internal(set) var body = Data()
         /// Whether ``body`` lacks received bytes because ``Recording`` limits it.
         public internal(set) var isBodyCut = false

@@ -2,13 +2,14 @@ import Dispatch
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// Runs tasks on the thread that waits for them, which keeps a server independent of the cooperative pool.
+/// An executor that runs tasks on the thread that waits for them, so that a server does not depend on the cooperative
+/// pool.
 final class ThreadExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
-        /// Whether a thread runs jobs; otherwise the global executor does.
+        /// Whether a thread runs the jobs; otherwise the global executor runs them.
         var isRunning = false
-        /// Whether that thread waits for the next job.
+        /// Whether the thread is waiting for the next job.
         var isWaiting = false
     }
 
@@ -71,7 +72,7 @@ final class ThreadExecutor: TaskExecutor {
         }
     }
 
-    /// Passes remaining and future jobs to the global executor, because the thread does other work.
+    /// Passes remaining and future jobs to the global executor, because the thread has other work.
     private func passRemainingJobs() {
         let remaining = state.withLock { state in
             state.isRunning = false

@@ -66,7 +66,7 @@ private final class FullBacklogListener: Sendable {
     }
 }
 
-/// A listener that never accepts, with an empty queue: the system completes the connections.
+/// A listener that never accepts, with room in its queue, so that the system completes the connections.
 private final class SilentListener: Sendable {
     let port: Int
     private let listener: Socket
@@ -77,7 +77,7 @@ private final class SilentListener: Sendable {
     }
 }
 
-/// A connection to a listener, with the one that was made before it.
+/// A connection to a listener, which also keeps the previous connection.
 private final class QueuedConnection: Sendable {
     let isConnected: Bool
     private let socket: Socket

@@ -3,7 +3,7 @@ import CRequestsTest
 import RequestsPOSIX
 package import RequestsTLS
 
-/// A private key that was made for a test.
+/// A private key that was created for a test.
 package final class CertificateKey: Sendable {
     package enum Kind: Sendable {
         /// An elliptic curve key on P-256.
@@ -92,7 +92,7 @@ package final class CertificateKey: Sendable {
         return Array(result.prefix(size))
     }
 
-    /// Returns the bytes that `write` writes of the key, to the address that its second parameter refers to.
+    /// Returns the bytes of the key that `write` writes; its second parameter refers to the address to write to.
     private func encoded(
         _ write: (UnsafeMutableRawPointer, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
     ) throws(TLSError) -> [UInt8] {

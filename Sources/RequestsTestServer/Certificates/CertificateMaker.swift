@@ -1,13 +1,13 @@
 package import Requests
 package import RequestsTLS
 
-/// A certificate that was made for a test, with its key.
+/// A certificate that was created for a test, with its key.
 ///
 /// No system trusts its issuers, and keys are never stored.
 package struct MadeCertificate: Sendable {
     package let der: [UInt8]
     package let key: CertificateKey
-    /// The subject, which is the issuer of certificates that this one signs.
+    /// The subject, which becomes the issuer of certificates that this one signs.
     let subject: [UInt8]
 
     /// The certificate as PEM (RFC 7468 §5).
@@ -27,20 +27,20 @@ package struct MadeCertificate: Sendable {
 /// The content of a certificate to make for a test (RFC 5280 §4).
 package struct CertificateMaker: Sendable {
     package var commonName: String
-    /// The names that the certificate is for.
+    /// The names for which the certificate is valid.
     package var names: [Name] = []
     /// The first and the last moment of its validity, as `YYYYMMDDHHMMSSZ`.
     package var notBefore = "20200101000000Z"
     package var notAfter = "20991231235959Z"
-    /// Whether it may sign others: the extension is left out if nil.
+    /// Whether the certificate may sign others; nil leaves the extension out.
     package var isAuthority: Bool?
-    /// The greatest number of authorities between it and a leaf; nil for no limit.
+    /// The maximum number of authorities between it and a leaf; nil means no limit.
     package var pathLength: UInt8?
-    /// Its purposes; the extension is left out if empty.
+    /// The purposes of the certificate; an empty list leaves the extension out.
     package var purposes: [Purpose] = []
     /// Further extensions, as DER.
     package var extensions: [[UInt8]] = []
-    /// The domain within which an authority may issue; nil for no limit.
+    /// The domain within which an authority may issue certificates; nil means no limit.
     package var permittedDomain: String?
     /// Whether the signature uses SHA-1, which clients refuse.
     package var usesSHA1 = false
@@ -102,7 +102,7 @@ package struct CertificateMaker: Sendable {
         DER.sequence(DER.set(DER.sequence(DER.identifier(2, 5, 4, 3), DER.text(Array(commonName.utf8)))))
     }
 
-    /// The algorithm of a signature (RFC 3279 §2.2, RFC 4055 §5, RFC 5758 §3.2).
+    /// Returns the encoded signature algorithm for `key` (RFC 3279 §2.2, RFC 4055 §5, RFC 5758 §3.2).
     private func algorithm(of key: CertificateKey) -> [UInt8] {
         let null: [UInt8] = [0x05, 0x00]
         return switch (key.kind, usesSHA1) {

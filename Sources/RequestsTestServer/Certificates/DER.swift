@@ -22,7 +22,7 @@ package enum DER {
     /// Returns a SET of one element.
     package static func set(_ element: [UInt8]) -> [UInt8] { value(0x31, element) }
 
-    /// Returns a BOOLEAN that is true.
+    /// A BOOLEAN that is true.
     package static var isTrue: [UInt8] { [0x01, 0x01, 0xFF] }
 
     /// Returns an INTEGER from its bytes, whose first bit is the sign.

@@ -40,7 +40,7 @@ extension TestServer {
         private var contentLength = 0
         /// The length of the header that has been checked for its end.
         private var checked = 0
-        /// The error of an earlier call, which is thrown again.
+        /// The error of an earlier call, to be thrown again.
         private var failure: MultipartError?
 
         /// Creates a reader for a body with this value of Content-Type.
@@ -223,7 +223,7 @@ extension TestServer {
             .tooLarge("a header of more than \(ErrorText.bytes(limits.headerBytes))")
         }
 
-        /// Returns the fields of a header; a folded line continues the value before it (RFC 5322 §2.2.3).
+        /// Returns the fields of a header; a folded line continues the previous value (RFC 5322 §2.2.3).
         private static func header(_ bytes: ArraySlice<UInt8>) throws(MultipartError) -> Header {
             var fields: [(name: Field.Name, value: [UInt8])] = []
             var remainder = bytes

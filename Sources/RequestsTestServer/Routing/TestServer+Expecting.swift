@@ -41,7 +41,7 @@ extension TestServer.Exchange {
     }
 }
 
-/// A search for a request in a record that grows, which looks at each request once.
+/// A search for a request in a growing record; it checks each request once.
 private final class ExpectedRequest: Sendable {
     private struct State {
         /// The number of requests that have been compared with the pattern.
@@ -65,8 +65,9 @@ private final class ExpectedRequest: Sendable {
     /// The request; nil until it is found.
     var found: TestServer.Exchange? { state.withLock { $0.found } }
 
-    /// Returns whether the request has received its whole response, and keeps it, because the record may be trimmed
-    /// before the wait returns.
+    /// Returns whether the request has received its whole response.
+    ///
+    /// If so, it is kept, because the record may be trimmed before the wait returns.
     func find(in record: TestServer.Record) -> Bool {
         let exchanges = record.exchanges
         // The number of the oldest request that the record contains.
