@@ -25,8 +25,7 @@ extension Cookie {
 }
 
 extension HTTPCookie {
-    /// Creates Foundation's value of `cookie` for the host of `url` and all its paths, without a date; nil if the URL
-    /// has no host.
+    /// Creates Foundation's cookie for the host of `url` and all its paths, without a date; nil if the URL has no host.
     ///
     /// The host is set as the domain, because Foundation on Linux does not take it from a URL.
     public convenience init?(_ cookie: Cookie, for url: URL) {

@@ -49,9 +49,12 @@ extension HTTPURLResponse {
     }
 }
 
-/// The values of fields that Foundation has joined with a comma and a space, which the values may contain as well.
+/// The values of repeated fields, which Foundation joins with a comma and a space although the values may contain these
+/// as well.
 package enum JoinedFields {
-    /// Returns the values of Location: a comma and a space separate two of them if `/` or a scheme with `://` follows.
+    /// Returns the values of Location.
+    ///
+    /// A comma and a space separate two of them if `/` or a scheme with `://` follows.
     ///
     /// A valid reference contains no space (RFC 3986 §2), but servers send others, such as `/find?by=Doe, John`.
     package static func locations(of joined: String) -> [String] {
@@ -63,8 +66,10 @@ package enum JoinedFields {
         }
     }
 
-    /// Returns the values of Set-Cookie (RFC 6265 §4.1): a comma separates two of them if a name and `=` follow it, or
-    /// a space if the first one ends in an attribute, whose only comma is in the date of Expires.
+    /// Returns the values of Set-Cookie (RFC 6265 §4.1).
+    ///
+    /// A comma separates two of them if a name and `=` follow it. If a space follows it and the value before it ends in
+    /// an attribute, it separates two of them as well, unless it is in the date of Expires.
     package static func cookies(of joined: String) -> [String] {
         split(joined) { place in
             if beginsCookie(place.following) { return true }
@@ -87,7 +92,7 @@ package enum JoinedFields {
 
     /// A comma between two texts that are not empty.
     private struct Place {
-        /// The text from the last semicolon of the value before the comma; nil if it has none.
+        /// The text from the last semicolon of the value before the comma; nil if there is none.
         let attribute: Substring.UTF8View?
         /// Whether blanks follow the comma.
         let isSpaced: Bool

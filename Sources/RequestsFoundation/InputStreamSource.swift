@@ -2,7 +2,7 @@ import Dispatch
 
 /// A request-body source that reads chunks from an input stream, which is made at the first read.
 struct InputStreamSource: RequestBody.Source {
-    /// Makes the stream.
+    /// A function that creates the stream.
     ///
     /// `InputStream.reading(_:)` uses it to read the stream directly.
     let makeStream: @Sendable () throws -> sending InputStream

@@ -1,4 +1,4 @@
-/// The error of a request whose URL cannot be made from its base URL, its endpoint and its query.
+/// The error of a request whose URL cannot be created from its base URL, its endpoint and its query.
 ///
 /// ``Requests/RequestConvertible/toURLRequest()`` throws it; ``/Requests/RequestConvertible/prepared()`` throws a
 /// `RequestError` instead.

@@ -23,8 +23,8 @@ extension RequestBody {
 }
 
 extension BodyProvider {
-    /// Returns a body provider for `contentType` that reads the input stream made by `stream`, a new one for
-    /// each transmission.
+    /// Returns a body provider for `contentType` that reads an input stream; `stream` creates a new one for each
+    /// transmission.
     public static func raw(
         stream: @escaping @Sendable () -> sending InputStream, contentType: MediaType = .binary
     ) -> BodyProvider {
@@ -37,7 +37,7 @@ extension BodyProvider {
     }
 }
 
-/// A box with an input stream that can be read once, and is therefore returned once.
+/// A box with an input stream that can be taken only once, because it can be read only once.
 private final class InputStreamBox: Sendable {
     private let stream: Lock<InputStream?>
 

@@ -74,7 +74,7 @@ extension RequestError: CustomNSError {
         }
     }
 
-    /// The top-level object of a JSON body, without members that are null.
+    /// Returns the top-level object of a JSON body, without members that are null.
     private static func jsonObject(of body: Data) -> [String: Any]? {
         guard let object = try? JSONSerialization.jsonObject(with: body) as? [String: Any] else { return nil }
         return withoutNulls(object)
@@ -109,7 +109,7 @@ extension RequestError {
 }
 
 extension Error {
-    /// The response's status code in an error of this library or in its `NSError`; nil without a response.
+    /// The status code of the response, in an error of this library or in its `NSError`; nil if there is no response.
     public var httpStatusCode: Int? {
         if let error = self as? RequestError { return error.status?.code }
         let error = self as NSError

@@ -72,7 +72,8 @@ extension PreparedRequest {
 }
 
 extension Timeouts {
-    /// The value for “no limit” where Foundation requires a number: a week in seconds, its limit for a whole transfer.
+    /// The value that stands for “no limit” where Foundation requires a number: a week in seconds, its limit for a
+    /// whole transfer.
     static let longest: TimeInterval = 7 * 24 * 60 * 60
 
     /// The value of Foundation's only limit for the first byte and between bytes, in seconds.

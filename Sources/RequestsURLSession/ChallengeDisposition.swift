@@ -1,12 +1,12 @@
-/// The treatment of an authentication challenge, which depends only on its method.
+/// What to do with an authentication challenge; it depends only on the challenge's method.
 ///
-/// Credentials are a header field of the request, so a server that requests others gets no response, and the 401 is
-/// returned. Challenges about the connection (ServerTrust, ClientCertificate) must not be rejected: every https call
-/// would fail.
+/// Credentials are a header field of the request. So a server that requests them in another way gets no response to its
+/// challenge, and the 401 is returned. Challenges about the connection (ServerTrust, ClientCertificate) must not be
+/// rejected: every https call would fail.
 package enum ChallengeDisposition: Hashable, Sendable {
     /// The challenge is rejected, and the response that contains it is the result of the call.
     case reject
-    /// The caller's handler decides, or the system if there is none.
+    /// The caller's handler decides; without one, the system does.
     case deferToHandler
 
     /// Creates the disposition for `method`, one of Foundation's `NSURLAuthenticationMethod…` constants.

@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// A limit on the exchanges per origin that have their own connection and run at the same time.
+/// A limit, for each origin, on the exchanges that run at the same time on their own connections.
 ///
 /// URLSession counts the connections of one session only, and each of these exchanges has its own session (decision
 /// 0016).
@@ -13,7 +13,7 @@ final class ConnectionGate: Sendable {
     private let limit: Int
     private let states = Lock<[String: OriginState]>([:])
 
-    /// Creates a gate for at most `limit` exchanges per origin; with 0 or less, there is no limit.
+    /// Creates a gate for at most `limit` exchanges per origin; 0 or less means no limit.
     init(limit: Int) {
         self.limit = limit > 0 ? limit : .max
     }

@@ -1,7 +1,7 @@
 import Dispatch
 @_spi(Lock) import Requests
 
-/// A timer that fires at the earliest of the instants it was set to.
+/// A timer that fires at the earliest of the instants that were set.
 ///
 /// One timer serves all calls of a session. Only an instant earlier than the current one schedules a new event, so
 /// limits that move forward while bytes arrive cost nothing.

@@ -5,7 +5,7 @@ import Dispatch
 final class ExchangeRegistry: Sendable {
     /// The identity of a task.
     ///
-    /// Each session numbers its tasks from 1, so the session is a part of it.
+    /// Each session numbers its tasks from 1, so the key contains the session too.
     private struct Key: Hashable, Sendable {
         private let session: ObjectIdentifier
         private let task: Int
@@ -42,7 +42,9 @@ final class ExchangeRegistry: Sendable {
     /// The number of resets so far.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// Counts a reset, and returns the exchanges that were added before it and have not ended.
+    /// Counts a reset.
+    ///
+    /// Returns the exchanges that were added before it and have not ended.
     func beginGeneration() -> [SessionExchange] {
         state.withLock { state in
             state.generation += 1

@@ -1,6 +1,6 @@
 import RequestsPOSIX
 
-/// An input stream of a file's first bytes, exactly as many as Content-Length declares.
+/// An input stream that reads exactly as many bytes of a file as Content-Length declares.
 ///
 /// If the file grows, the extra bytes are not read, because the server would take them for the next request. If it
 /// shrinks, the upload fails, because the server would wait for the missing bytes (decision 0017).

@@ -1,13 +1,13 @@
 @_spi(Lock) import Requests
 
-/// An executor for one call whose first task already exists: created, configured and not resumed.
+/// An executor for one call whose first task already exists: it has been created and configured, but not resumed.
 ///
 /// The first exchange uses that task. Exchanges after a redirect have separate tasks, with the priority and the
 /// description of the first. An executor that is released before its first exchange cancels the task.
 final class FirstTaskExecutor: RequestExecutor {
     private struct FirstExchange {
         let exchange: SessionExchange
-        /// The path of the file in which a streamed body is to be stored; nil for all other bodies.
+        /// The path of the file for a streamed body; nil for all other bodies.
         let spoolPath: String?
     }
 

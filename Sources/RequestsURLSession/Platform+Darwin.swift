@@ -1,5 +1,5 @@
 #if canImport(Darwin)
-/// The differences between the two implementations of URLSession; here for Apple's.
+/// Differences between the two implementations of URLSession; this one is for Apple's.
 enum Platform {
     static let implementation = SessionFailure.Implementation.darwin
 
@@ -9,14 +9,16 @@ enum Platform {
     /// Whether the session has challenges about the connection, which a handler or TLS settings need.
     static let hasConnectionChallenges = true
 
-    /// The queue of the delegate: nil for a serial queue that the session creates.
+    /// The queue for the delegate; nil makes the session create a serial queue.
     static func delegateQueue() -> OperationQueue? { nil }
 
-    /// Does nothing, because Apple adds its fields (Accept, Accept-Language, User-Agent) later.
+    /// Does nothing: Apple's URLSession adds its fields (Accept, Accept-Language, User-Agent) later.
     static func suppressAdditions(in request: inout URLRequest) {}
 
-    /// Whether `request` must have a new connection: false, because Apple's URLSession does not send a
-    /// request again when a reused connection turns out to be closed.
+    /// Returns whether `request` must have a new connection.
+    ///
+    /// It is always false: Apple's URLSession does not send a request again when a reused connection turns out to be
+    /// closed.
     static func needsOwnConnection(_ request: PreparedRequest) -> Bool { false }
 
     /// Returns a task that sends `request` with the body `upload`.
@@ -31,7 +33,8 @@ enum Platform {
         return session.dataTask(with: request)
     }
 
-    /// Returns the body of `upload` for a task that sends it again; nil for bodies that URLSession repeats itself.
+    /// Returns the body of `upload` for a task that sends it again; nil for bodies that URLSession can send again
+    /// itself.
     static func bodyStream(of upload: Upload) -> InputStream? {
         if case .stream(let make) = upload.content { make() } else { nil }
     }

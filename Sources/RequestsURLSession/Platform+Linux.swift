@@ -1,25 +1,28 @@
 #if !canImport(Darwin)
-/// The differences between the two implementations of URLSession; here for Foundation's own, over libcurl.
+/// Differences between the two implementations of URLSession; this one is for Foundation's own, over libcurl.
 enum Platform {
     static let implementation = SessionFailure.Implementation.curl
 
-    /// Whether the host of a URL may be an IPv6 address: false, because Foundation fails every such request as a
-    /// malformed URL without connecting, and this code also reports malformed responses.
+    /// Whether the host of a URL may be an IPv6 address.
+    ///
+    /// It is false: Foundation fails every such request as a malformed URL without connecting, and uses the same code
+    /// for malformed responses.
     static let supportsIPv6Addresses = false
 
-    /// Whether the session has challenges about the connection, which a handler or TLS settings need: false, because
-    /// Foundation has none.
+    /// Whether the session has challenges about the connection, which a handler or TLS settings need.
+    ///
+    /// It is false, because Foundation has none.
     static let hasConnectionChallenges = false
 
     /// Does nothing: no request is sent with TLS settings.
     static func require(_ minimum: TLSConfiguration.Version, in configuration: URLSessionConfiguration) {}
 
-    /// Returns nil, because there are no challenges of servers.
+    /// Returns nil: there are no challenges about servers.
     static func evaluation(
         _ challenge: URLAuthenticationChallenge, with tls: SessionTLS
     ) -> ServerEvaluation? { nil }
 
-    /// The queue of the delegate: one that runs the delegate's methods at once, on the session's own queue.
+    /// The queue for the delegate, which runs the delegate's methods at once, on the session's own queue.
     ///
     /// This saves three operations per request, and a download that is written there cannot run ahead of the disk.
     static func delegateQueue() -> OperationQueue? { InlineQueue() }
@@ -72,7 +75,7 @@ enum Platform {
         !coding.isEmpty && !ASCIIFolding.areEqual(coding, "identity")
     }
 
-    /// Does nothing: a task that is suspended and resumed starts again, and delivers its bytes twice.
+    /// Does nothing: a task that is suspended and resumed would start again, and deliver its bytes twice.
     static func pause(_ task: URLSessionTask) {}
 
     /// Does nothing, as ``pause(_:)``.

@@ -1,5 +1,6 @@
-/// The result of a call made with `URLSession.perform`, as in Requests 0.3.2: the response and the decoded value, or an
-/// error.
+/// The result of a call with `URLSession.perform`, as in Requests 0.3.2.
+///
+/// It is the response and the decoded value, or an error.
 public typealias NetworkResult<Resource> = Result<(HTTPURLResponse, Resource), RequestTransportError>
 
 /// The error of a call made with `URLSession.perform`.

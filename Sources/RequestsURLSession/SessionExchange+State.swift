@@ -1,14 +1,15 @@
 extension SessionExchange.State {
-    /// The number of unread bytes above which the session is paused, where that is possible.
+    /// The number of unread bytes above which the session is paused, if it can be.
     private static let unreadLimit = 1 << 20
 
-    /// Starts the limit of the first stage: URLSession reports no connection, so a request without a body waits for its
-    /// first byte from the start.
+    /// Starts the limit of the first stage.
+    ///
+    /// URLSession does not report connections, so for a request without a body this is the limit for the first byte.
     mutating func waitForResponse(to upload: Upload) {
         timeLimits.wait(for: (upload.length ?? 1) > 0 ? .connecting : .firstByte)
     }
 
-    /// Returns an error with `reason`, which states whether the request can have reached the server.
+    /// Returns an error with `reason`, which also states whether the request may have reached the server.
     func error(_ reason: RequestError.Reason) -> RequestError {
         isResumed ? RequestError(reason) : RequestError(reason).beforeSending()
     }
@@ -164,7 +165,7 @@ extension SessionExchange.State {
         serveReader(&effects)
     }
 
-    /// Resumes the reader with the available bytes, or with the end if there are none.
+    /// Resumes the reader with the available bytes; if there are none, with the end.
     private mutating func serveReader(_ effects: inout SessionExchange.Effects) {
         guard let reader else { return }
         if !body.isEmpty {

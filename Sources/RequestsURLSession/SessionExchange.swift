@@ -12,7 +12,7 @@ final class SessionExchange: Sendable {
     typealias Chunk = Result<Data?, RequestError>
 
     let request: PreparedRequest
-    /// Whether the task's session has no other task; the task then uses a new connection.
+    /// Whether the session has no other task, so that the task uses a new connection.
     let isAlone: Bool
     private let upload: Upload
     private let sessions: Sessions
@@ -23,27 +23,28 @@ final class SessionExchange: Sendable {
     private let progress = Lock<ProgressReporter?>(nil)
 
     struct State {
-        /// The task and its session, once they have been made.
+        /// The task; nil until it has been created.
         var task: URLSessionTask?
         var session: URLSession?
-        /// Whether the task has been resumed: the request may then reach the server.
+        /// Whether the task has been resumed, so that the request may reach the server.
         var isResumed = false
         /// Signalled when the task has been made or the exchange ends.
         var taskSignal: DispatchSemaphore?
         var timeLimits: SessionTimeLimits
-        /// The latest instant at which the registry checks the time limits of this exchange.
+        /// The instant of the latest scheduled check of this exchange's time limits.
         var nextCheck: Deadline?
         var metrics = RawResponse.Metrics()
         var head: ResponseHead?
         var receiver = ReceivedBody.collected(limit: 0, mustBeWhole: true)
         var isChallengeRefused = false
-        /// The received bytes: the whole of a collected body, or the part of a streamed one that has not been read.
+        /// The received bytes: all of a collected body, or the unread part of a streamed body.
         var body = Data()
         var isReceivingPaused = false
-        /// The number of body bytes that the session has read, and how many of them belong to earlier transmissions.
+        /// The number of body bytes that the session has read, and the number of those that belong to earlier
+        /// transmissions.
         var sent = 0
         var sentBefore = 0
-        /// The result of the call, from the time it is known until the caller receives it.
+        /// The result of the call, from when it is known until the caller receives it.
         var outcome: Outcome?
         var hasOutcome = false
         /// The result of the exchange, once it has ended.
@@ -52,7 +53,7 @@ final class SessionExchange: Sendable {
         var reader: CheckedContinuation<Chunk, Never>?
     }
 
-    /// The effects of a change of state, which are applied outside the lock.
+    /// What must be done outside the lock after a change of state.
     struct Effects {
         var isOver = false
         var cancelsTask = false
@@ -247,7 +248,8 @@ extension SessionExchange {
 // MARK: Events of the session
 
 extension SessionExchange {
-    /// Records that a challenge was rejected, after which the session ends the task with an error despite its response.
+    /// Records that a challenge was rejected; the session then ends the task with an error although there is a
+    /// response.
     func refuseChallenge() {
         update { state, _ in state.isChallengeRefused = true }
     }
@@ -347,7 +349,9 @@ extension SessionExchange {
         }
     }
 
-    /// Ends the exchange if a limit has passed at `now`; otherwise returns the next instant to check, nil for none.
+    /// Ends the exchange if a limit has passed at `now`.
+    ///
+    /// Otherwise returns the instant of the next check; nil for none.
     func expire(at now: Deadline) -> Deadline? {
         var next: Deadline?
         update { state, effects in

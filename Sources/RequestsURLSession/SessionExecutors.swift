@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// The executors for the app's sessions, each kept for the lifetime of its session.
+/// The executors for an app's sessions; each is kept as long as its session.
 enum SessionExecutors {
     private struct Entry: Sendable {
         weak var session: URLSession?

@@ -1,4 +1,4 @@
-/// An error of URLSession, and its translation to a reason of this library (L4, T-87).
+/// An error of URLSession, and how it is translated to a reason of this library (L4, T-87).
 ///
 /// The codes differ between the two implementations: Foundation on Linux has a code for only a few of libcurl's results
 /// and reports all others as unknown, with libcurl's own text.
@@ -45,8 +45,9 @@ package struct SessionFailure {
         }
     }
 
-    /// Whether a repetition of the request fails in the same way: the server's or the client's certificate was refused,
-    /// or the system does not allow the connection.
+    /// Whether repeating the request would fail in the same way.
+    ///
+    /// The certificate of the server or the client was refused, or the system does not allow the connection.
     package var isPermanent: Bool {
         switch code {
         case .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
@@ -63,8 +64,9 @@ package struct SessionFailure {
         reasons.first { text.localizedStandardContains($0.fragment) }?.reason ?? .other
     }
 
-    /// Fragments of libcurl's texts; the first one that matches determines the reason, so the more specific ones come
-    /// first.
+    /// Fragments of libcurl's texts, the more specific ones first.
+    ///
+    /// The first one that matches determines the reason.
     private static let reasons: [(fragment: String, reason: RequestError.Reason)] = [
         ("transfer closed", .connectionLost), ("recv failure", .connectionLost), ("send failure", .connectionLost),
         ("failure when receiving", .connectionLost), ("failed sending", .connectionLost),

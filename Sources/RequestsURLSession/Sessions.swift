@@ -1,7 +1,8 @@
 @_spi(Lock) import Requests
 
-/// The sessions of an executor: one that its calls share, which a reset replaces, and one for each call that must have
-/// its own connection.
+/// The sessions of an executor: one that its calls share, and one for each call that must have its own connection.
+///
+/// A reset replaces the shared session.
 ///
 /// Every call into a session is made on the queue of the registry, and no lock is held meanwhile: on Linux all sessions
 /// of the process share one queue, and any call waits while transfers occupy it (decision 0059).
@@ -9,7 +10,7 @@
 /// Releasing the last copy of the executor invalidates the session.
 final class Sessions: Sendable {
     private let configuration: URLSessionConfiguration
-    /// Whether the configuration is one for background sessions, whose tasks have no completion in this process.
+    /// Whether the configuration is for background sessions, whose tasks do not complete in this process.
     let areInBackground: Bool
     /// The responses to challenges about the connection.
     let challenges: ConnectionChallenges
@@ -61,7 +62,7 @@ final class Sessions: Sendable {
         registry.runOutsideSession { completion(self.task(of: exchange)) }
     }
 
-    /// Returns the task of `exchange`, after making it if there is none; nil if the exchange has ended.
+    /// Returns the task of `exchange`, which is created if there is none; nil if the exchange has ended.
     private func task(of exchange: SessionExchange) -> URLSessionTask? {
         guard exchange.isActive else { return nil }
         if let task = exchange.task { return task }
@@ -106,7 +107,7 @@ extension URLSessionConfiguration {
     /// The executor enforces the limits itself.
     static let longestInterval: TimeInterval = 7 * 24 * 60 * 60
 
-    /// Returns a copy with the keys that the executor's contract depends on.
+    /// Returns a copy with the keys overridden on which the executor's contract depends.
     fileprivate func overridden() -> URLSessionConfiguration {
         // `copy()` returns an object of the same class, so the cast succeeds.
         guard let copy = copy() as? URLSessionConfiguration else { return self }

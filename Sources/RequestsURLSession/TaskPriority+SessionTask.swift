@@ -1,5 +1,5 @@
 extension TaskPriority {
-    /// The priority of a session task with this priority, from 0 to 1.
+    /// The priority for a session task, from 0 to 1, that corresponds to this priority.
     var ofSessionTask: Float {
         if self > .medium { return URLSessionTask.highPriority }
         return self < .medium ? URLSessionTask.lowPriority : URLSessionTask.defaultPriority

@@ -71,7 +71,7 @@ extension URLSession {
     }
 }
 
-/// One call of a session, whose first task is created and configured.
+/// One call of a session; its first task has been created and configured.
 private struct SessionCall<R: RequestConvertible>: Sendable {
     let executor: any RequestExecutor
     let decoder: ResponseDecoder<R.Resource>

@@ -59,8 +59,9 @@ public struct URLSessionExecutor: RequestExecutor {
         self.init(configuration, isInBackground: configuration.identifier != nil, challenges, spoolLimit: spoolLimit)
     }
 
-    /// Creates an executor; `isInBackground` if `configuration` is one for background sessions, which tests on Linux
-    /// cannot create.
+    /// Creates an executor.
+    ///
+    /// `isInBackground` states that `configuration` is for background sessions, which tests on Linux cannot create.
     init(
         _ configuration: URLSessionConfiguration, isInBackground: Bool,
         _ challenges: ConnectionChallenges = ConnectionChallenges(tls: nil, handler: nil),
@@ -119,13 +120,14 @@ public struct URLSessionExecutor: RequestExecutor {
 }
 
 extension URLSessionExecutor {
-    /// `writesFiles`, because the session decodes content codings itself and, on Linux, holds a stream that is read
-    /// slowly in memory.
+    /// The trait `writesFiles`.
+    ///
+    /// The session decodes content codings itself and, on Linux, holds a slowly read stream in memory.
     public var traits: ExecutorTraits { .writesFiles }
 }
 
 extension PreparedRequest {
-    /// Throws if this request cannot be sent, as far as that is known before a task exists.
+    /// Throws if it is known before a task exists that this request cannot be sent.
     func checkBeforeSending(in sessions: Sessions) throws(RequestError) {
         do throws(RequestError) {
             guard !sessions.areInBackground else {

@@ -1,7 +1,7 @@
 import RequestsPOSIX
 
 extension Upload {
-    /// Returns the upload of `request`, after storing a streamed body by the request's deadline.
+    /// Returns the upload of `request`, after storing a streamed body; the request's deadline limits that.
     static func preparing(_ request: PreparedRequest, spoolLimit: Int) async throws(RequestError) -> Upload {
         guard case .stream(let length, _, let make) = request.body else { return try Upload(request.body) ?? .empty }
         return try await withDeadline(request.limit) { () async throws(RequestError) in
@@ -11,13 +11,14 @@ extension Upload {
         }
     }
 
-    /// Creates the upload of a body that is still to be stored: sent chunked from the file at `path`, which
-    /// ``spool(_:to:limit:)`` writes before the task is resumed.
+    /// Creates the upload of a body that is still to be stored.
+    ///
+    /// It is sent chunked from the file at `path`, which ``spool(_:to:limit:)`` writes before the task is resumed.
     init(pendingFile path: String) {
         self.init(.stream { InputStream(fileAtPath: path) }, length: nil, spooled: SpooledFile(path: path))
     }
 
-    /// Writes the streamed body of `request` to the file at `path`, by the request's deadline.
+    /// Writes the streamed body of `request` to the file at `path`; the request's deadline limits that.
     static func spool(_ request: PreparedRequest, to path: String, limit: Int) async throws(RequestError) {
         guard case .stream(let length, _, let make) = request.body else { return }
         try await withDeadline(request.limit) { () async throws(RequestError) in
@@ -30,7 +31,9 @@ extension Upload {
     private static let empty = Upload(.none, length: 0)
 }
 
-/// Runs `operation` until the deadline, and throws `timedOut(.total)` if that passes first.
+/// Runs `operation` until the deadline.
+///
+/// Throws `timedOut(.total)` if the deadline passes first.
 private func withDeadline<Value: Sendable>(
     _ deadline: Deadline, _ operation: @escaping @Sendable () async throws(RequestError) -> Value
 ) async throws(RequestError) -> Value {
@@ -51,7 +54,9 @@ private func withDeadline<Value: Sendable>(
     }
 }
 
-/// Runs `work`, and throws its error as a `RequestError` with the error's description as the detail.
+/// Runs `work`.
+///
+/// Throws its error as a `RequestError` whose detail is the description of that error.
 private func describingFileErrors(_ work: () throws -> Void) throws(RequestError) {
     do {
         try work()
@@ -76,7 +81,7 @@ private struct CollectedBody: ~Copyable {
         spool = nil
     }
 
-    /// Creates a body that is collected in the file at `path` from its first byte.
+    /// Creates a body that is collected in the file at `path`, beginning with its first byte.
     init(length: Int?, limit: Int, path: String) throws(RequestError) {
         self.length = length
         self.limit = limit

@@ -11,7 +11,7 @@ struct Upload: Sendable {
     let length: Int?
     /// The file with a stored body, which is removed when this value is released.
     private let spooled: SpooledFile?
-    /// The error that ended reading the body while it was sent.
+    /// The error, if any, that ended reading the body while it was sent.
     let failure = UploadFailure()
 
     enum Content: Sendable {
@@ -46,7 +46,7 @@ struct Upload: Sendable {
     }
 }
 
-/// The first error of reading a body while it is sent.
+/// The first error of reading a body while it was sent.
 final class UploadFailure: Sendable {
     private let error = Lock<RequestError?>(nil)
 
@@ -62,7 +62,7 @@ final class UploadFailure: Sendable {
 extension Upload {
     /// Creates the upload of a file, or of a byte range in it.
     ///
-    /// Up to 1 MiB is read into memory now. Of more bytes, a range is copied to a temporary file, and a whole file is
+    /// Up to 1 MiB is read into memory now. A longer range is copied to a temporary file, and a longer whole file is
     /// sent in place.
     fileprivate init(file path: String, _ range: Range<Int>?) throws(RequestError) {
         do {

@@ -1,6 +1,6 @@
 import RequestsPOSIX
 
-/// The content of an X.509 certificate (RFC 5280 §4), as far as pins and an app's check of the server need it.
+/// The content of an X.509 certificate (RFC 5280 §4) that pins and an app's check of the server need.
 ///
 /// Apple's functions do not return the encoded public key and the names of a certificate on every system.
 struct CertificateReader {
@@ -46,7 +46,7 @@ struct CertificateReader {
         return nil
     }
 
-    /// SHA-256 of the SubjectPublicKeyInfo (RFC 7469 §2.4).
+    /// The SHA-256 fingerprint of the SubjectPublicKeyInfo (RFC 7469 §2.4).
     var publicKeyFingerprint: TLSConfiguration.Fingerprint? { Self.digest(Data(publicKey)) }
 
     /// SHA-256 of the certificate.
@@ -56,7 +56,7 @@ struct CertificateReader {
         (try? SystemHashes.shared.digest(of: bytes, with: .sha256)).flatMap { TLSConfiguration.Fingerprint(bytes: $0) }
     }
 
-    /// The content in the format of an error's evidence.
+    /// The content in the form in which an error contains certificates.
     var summary: TLSConfiguration.Certificate {
         var times = validity
         let names = names
@@ -180,7 +180,7 @@ extension CertificateReader {
         case uppercase, lowercase
     }
 
-    /// Returns text of a peer with bytes other than printable ASCII as `\xNN`.
+    /// Returns a peer's text, with bytes other than printable ASCII as `\xNN`.
     private static func printable(_ bytes: ArraySlice<UInt8>, from first: UInt8, digits: Digits) -> String {
         bytes.map { byte in
             if (first...0x7E).contains(byte) { return String(UnicodeScalar(byte)) }

@@ -1,6 +1,6 @@
-/// The responses of an executor to challenges about the connection (ServerTrust and ClientCertificate).
+/// How an executor responds to challenges about the connection (ServerTrust and ClientCertificate).
 struct ConnectionChallenges: Sendable {
-    /// The settings with which servers are evaluated; nil leaves that to the system.
+    /// The settings for evaluating servers; nil leaves that to the system.
     let tls: SessionTLSSettings?
     let handler: URLSessionExecutor.ChallengeHandler?
 
@@ -34,7 +34,7 @@ struct ConnectionChallenges: Sendable {
 
 /// The result of evaluating a server with the TLS settings of an executor.
 struct ServerEvaluation {
-    /// The reason to refuse it; nil to accept it.
+    /// The reason why the server is refused; nil if it is accepted.
     let refusal: RequestError?
     /// The credential with which a session accepts it.
     let credential: URLCredential

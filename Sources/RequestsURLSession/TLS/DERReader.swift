@@ -1,6 +1,6 @@
-/// A reader of values in the Distinguished Encoding Rules of ASN.1 (X.690 §10), which moves forward.
+/// A reader for values in the Distinguished Encoding Rules of ASN.1 (X.690 §10), which moves forward.
 ///
-/// The bytes are from a peer: nothing about them is assumed, and a value that is not whole ends the reading.
+/// The bytes come from a peer and are not trusted: a value that is incomplete ends the reading.
 struct DERReader {
     /// A value whose tag has one byte.
     struct Value {
@@ -20,7 +20,7 @@ struct DERReader {
         remaining = bytes
     }
 
-    /// Returns the next value; nil at the end, or if it is not whole.
+    /// Returns the next value; nil at the end, or if it is incomplete.
     mutating func next() -> Value? {
         let start = remaining.startIndex
         var bytes = remaining
@@ -37,7 +37,7 @@ struct DERReader {
         return next()
     }
 
-    /// Returns a length of at most 2 GiB; nil if it is longer or not whole.
+    /// Returns a length of at most 2 GiB; nil if it is greater or incomplete.
     private static func length(_ bytes: inout ArraySlice<UInt8>) -> Int? {
         guard let first = bytes.popFirst() else { return nil }
         if first < 0x80 { return Int(first) }

@@ -1,7 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// The part of ``TLSConfiguration`` that a session on Apple's systems can keep, loaded and checked, and its decisions
+/// The part of ``TLSConfiguration`` that a session on Apple's systems can apply, loaded and checked, and its decisions
 /// about servers.
 ///
 /// It is a value without Apple's types, so that its decisions are tested on every platform.
@@ -24,7 +24,7 @@ package struct SessionTLS: Sendable {
     /// Reads the files of `configuration`, and checks it.
     ///
     /// - Throws: `RequestError` with `invalidTLSConfiguration` for an invalid setting, and for one that a session
-    ///   cannot keep.
+    ///   cannot apply.
     package init(_ configuration: TLSConfiguration) throws(RequestError) {
         if configuration.identity != nil {
             throw Self.invalid(
@@ -60,12 +60,12 @@ package struct SessionTLS: Sendable {
         serverCheck = configuration.serverCheck
     }
 
-    /// Whether the system alone decides about servers, as without a configuration.
+    /// Whether the system alone decides about servers, as it does without a configuration.
     package var leavesServersToSystem: Bool {
         isVerifying && trustsSystem && anchors.isEmpty && serverName == nil && pins.isEmpty && serverCheck == nil
     }
 
-    /// Returns the error of a configuration that cannot be kept.
+    /// Returns the error for a configuration that cannot be applied.
     static func invalid(_ detail: String) -> RequestError {
         RequestError(.invalidRequest(.invalidTLSConfiguration), detail: detail)
     }
@@ -78,7 +78,7 @@ extension SessionTLS {
     package enum Evaluation: Sendable {
         /// The chain and the name are verified.
         case trusted
-        /// They are not, with the status of Security.framework and its text.
+        /// They are not verified; Security.framework returned this status and text.
         case failed(status: Int, text: String)
     }
 
@@ -155,7 +155,7 @@ extension SessionTLS {
         }
     }
 
-    /// Returns the certificates in `bytes`, at least one: PEM with text around it, or DER one behind the other.
+    /// Returns the certificates in `bytes`, at least one: PEM with text around it, or concatenated DER.
     private static func certificates(in bytes: Data, _ name: String) throws(RequestError) -> [Data] {
         let isPEM = bytes.firstRange(of: Data("-----BEGIN ".utf8)) != nil
         guard let certificates = isPEM ? certificatesOfPEM(bytes) : certificatesOfDER(bytes),
