@@ -30,7 +30,7 @@ struct BodyReader {
         self.tolerance = tolerance
     }
 
-    /// The number of bytes to come that belong to the body whatever their values.
+    /// The number of bytes to come that belong to the body, whatever their values are.
     var remaining: Int {
         switch state {
         case .counted(let count), .chunk(let count): count
@@ -50,9 +50,11 @@ struct BodyReader {
         }
     }
 
-    /// Reads from `start` and returns the position after the bytes read, with their meaning.
+    /// Reads from `start`.
     ///
-    /// The trailer section is read by `section`, which is replaced by a new one when the last chunk has been read.
+    /// Returns the position after the bytes that were read, and what they mean.
+    ///
+    /// `section` reads the trailer section; when the last chunk has been read, `section` is replaced by a new value.
     mutating func next(
         in bytes: Span<UInt8>, from start: Int, _ section: inout FieldSection, limits: WireLimits
     ) throws(WireError) -> (position: Int, event: Event) {

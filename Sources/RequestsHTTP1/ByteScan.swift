@@ -3,7 +3,7 @@ import Requests
 // `unchecked` and `unsafeLoad` are used only where the code around them proves that the position is within the span, or
 // where the documentation requires it of the caller.
 
-/// The bytes that end a line or separate its parts, and the classes of bytes.
+/// Bytes that end a line or separate its parts, and classes of bytes.
 enum Octet {
     static let tab: UInt8 = 0x09
     static let lineFeed: UInt8 = 0x0A

@@ -7,7 +7,7 @@ package import Requests
 /// try encoder.end(trailers: .empty, in: &buffer)
 /// ```
 package struct ChunkEncoder: Sendable {
-    /// Whether the end of the last chunk has not been appended.
+    /// Whether the end of the last chunk remains to be appended.
     private var isOpen = false
 
     package init() {}
@@ -43,7 +43,9 @@ package struct ChunkEncoder: Sendable {
         FieldLines.endLine(in: &buffer)
     }
 
-    /// Appends the end of the last chunk, unless that was done; for a pause before the next one.
+    /// Appends the end of the last chunk, unless that was done.
+    ///
+    /// It is for a pause before the next chunk.
     package mutating func endChunk(in buffer: inout [UInt8]) {
         if isOpen { FieldLines.endLine(in: &buffer) }
         isOpen = false

@@ -12,9 +12,9 @@ struct FieldSection {
     private var fields: ReceivedFields?
     /// The fields that frame the message.
     private(set) var framing = FramingFields()
-    /// The role of the last field in framing, until a line shows that the field is not folded.
+    /// The framing role of the last field, kept until a line shows that the field is not folded.
     private var unfinishedRole: FramingRole?
-    /// The size in bytes of the lines read; in a head with its start line and all interim responses before it.
+    /// The size of the lines read, in bytes; in a head it includes the start line and all interim responses before it.
     private(set) var bytesRead: Int
     /// The number of bytes of an unfinished line that have been checked, up to a CR.
     private var checked = 0
@@ -63,7 +63,9 @@ struct FieldSection {
         return (position, isComplete)
     }
 
-    /// Copies the text of the lines before `position` to `writer`; as late as possible, so that one copy serves all.
+    /// Copies the text of the lines before `position` to `writer`.
+    ///
+    /// It is called as late as possible, so that one copy is enough.
     private func copyText(
         of bytes: Span<UInt8>, upTo position: Int, to writer: inout ReceivedFields.Writer, _ limits: WireLimits
     ) throws(WireError) {
@@ -88,7 +90,7 @@ struct FieldSection {
         throw .tooLarge(limit: exceededLimit(limits))
     }
 
-    /// Returns the end of the bytes that a line at `start` can have within the limits.
+    /// Returns the end of the bytes that a line at `start` may occupy within the limits.
     private func readableEnd(of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits) -> Int {
         let sectionBytes = (isTrailer ? limits.trailerBytes : limits.headBytes) &- bytesRead
         let lineBytes = isTrailer ? sectionBytes : min(sectionBytes, limits.lineBytes)
@@ -146,7 +148,7 @@ extension FieldSection {
         return lineEnd
     }
 
-    /// Adds the last field to the framing, because the line at `position` does not continue it.
+    /// Adds the last field to the framing, because the line at `position` does not continue the field.
     private mutating func endField(
         in bytes: Span<UInt8>, at position: Int, _ writer: inout ReceivedFields.Writer, _ limits: WireLimits
     ) throws(WireError) {

@@ -1,6 +1,6 @@
 import Requests
 
-/// The role of a field in framing its message or in the persistence of its connection.
+/// The role of a field in framing its message or in keeping its connection open.
 enum FramingRole: Sendable {
     case host, connection, keepAlive, contentLength, transferEncoding
 

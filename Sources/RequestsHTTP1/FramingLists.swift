@@ -1,6 +1,6 @@
 import Requests
 
-/// The options of all Connection fields that affect persistence (RFC 9110 §7.6.1).
+/// The options in all Connection fields that affect persistence (RFC 9110 §7.6.1).
 struct ConnectionOptions {
     private(set) var closes = false
     private(set) var keepsAlive = false
@@ -13,7 +13,7 @@ struct ConnectionOptions {
     }
 }
 
-/// The transfer codings of all Transfer-Encoding fields (RFC 9112 §6.1).
+/// The transfer codings in all Transfer-Encoding fields (RFC 9112 §6.1).
 struct TransferCodings {
     /// Whether there is a field, even an empty one.
     private(set) var isPresent = false
@@ -31,7 +31,7 @@ struct TransferCodings {
     }
 }
 
-/// The values of all Content-Length fields (RFC 9110 §8.6).
+/// The values in all Content-Length fields (RFC 9110 §8.6).
 ///
 /// A list of identical digits counts as one value; different spellings of one number conflict.
 struct ContentLength {

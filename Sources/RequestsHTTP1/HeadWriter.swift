@@ -1,6 +1,6 @@
 package import Requests
 
-/// A writer of response heads (RFC 9112 §4, §5).
+/// Functions that write response heads (RFC 9112 §4, §5).
 package enum ResponseHeadWriter {
     /// Appends the status line, the fields in their order, and an empty line to `buffer`.
     ///

@@ -1,4 +1,4 @@
-/// The deviations that a recipient accepts where RFC 9112 leaves it the choice.
+/// Deviations that a recipient may accept, because RFC 9112 leaves it the choice.
 struct LineTolerance {
     /// Whether LF alone ends a line of a head (RFC 9112 §2.2).
     let bareLineFeed: Bool
@@ -30,7 +30,7 @@ extension Span<UInt8> {
     }
 
     /// Returns the position of the CR or LF that ends the text from `start`, and whether the text is ASCII; nil if
-    /// neither is present yet.
+    /// neither has arrived.
     ///
     /// Text is SP, HTAB, visible ASCII and bytes above 0x7F (RFC 9110 §5.5); any other byte violates `rule`.
     func endOfText(from start: Int, else rule: Violation) throws(WireError) -> (end: Int, isASCII: Bool)? {

@@ -6,7 +6,7 @@ package import Requests
 /// ``Event/end(trailers:)`` are the start of the next request. After an error the server sends
 /// ``WireError/statusHint`` and closes the connection.
 package struct RequestReader: Sendable {
-    /// The meaning of the bytes consumed.
+    /// What the consumed bytes mean.
     package enum Event: Hashable, Sendable {
         case needMore
         /// The head of the request.
@@ -86,7 +86,7 @@ package struct RequestReader: Sendable {
         return .end(trailers: .empty)
     }
 
-    /// Skips one empty line, which some clients send after the preceding request (RFC 9112 §2.2).
+    /// Skips one empty line, which some clients send after the previous request (RFC 9112 §2.2).
     private mutating func skipEmptyLine(_ bytes: Span<UInt8>) throws(WireError) -> Int? {
         guard !bytes.isEmpty else { return nil }
         if bytes[0] == Octet.carriageReturn {

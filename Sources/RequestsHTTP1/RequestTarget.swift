@@ -1,11 +1,11 @@
 // The forms of a request target (RFC 9112 §3.2), checked byte by byte: a target is never handled as text, which has
 // canonical equivalence (decision 0023).
 extension Span<UInt8> {
-    /// Returns whether the bytes from `start` to before `end` are a request target that the method before them allows.
+    /// Returns whether the bytes from `start` to before `end` are a request target that their method allows.
     ///
-    /// The method is the bytes from `method` to one before `start`. CONNECT requires a host and a port; `*` is valid
-    /// for OPTIONS only; every other target is a path with an optional query, or an absolute URI. Fragments are not
-    /// allowed.
+    /// The method consists of the bytes from `method` to one before `start`. CONNECT requires a host and a port; `*` is
+    /// valid for OPTIONS only; every other target is a path with an optional query, or an absolute URI. Fragments are
+    /// not allowed.
     func isRequestTarget(from start: Int, to end: Int, method: Int) -> Bool {
         guard start < end else { return false }
         if hasBytes("CONNECT", from: method, to: start &- 1) {

@@ -11,7 +11,7 @@ package import Requests
 /// Bytes that remain after ``Event/end(trailers:)`` are unsolicited: do not reuse such a connection.
 /// An error is final: do not use the reader after it.
 package struct ResponseReader: Sendable {
-    /// The meaning of the bytes consumed.
+    /// What the consumed bytes mean.
     package enum Event: Hashable, Sendable {
         case needMore
         /// An interim response (1xx, except 101); the final response follows.
@@ -47,10 +47,10 @@ package struct ResponseReader: Sendable {
     /// Whether a byte of the response has arrived; if not, the request may be sent again on another connection.
     package private(set) var hasStarted = false
 
-    /// The number of bytes to come that belong to the body, so that they can be received directly at their destination.
+    /// The number of bytes to come that belong to the body, and so can be received directly at their destination.
     ///
-    /// The bytes that remain of a body with Content-Length or of the current chunk; `Int.max` in a body that ends with
-    /// the connection; 0 if the reader must see the bytes.
+    /// In a body with Content-Length or in a chunk it is the number of remaining bytes, in a body that ends with the
+    /// connection `Int.max`, and 0 if the reader must see the bytes.
     package private(set) var remaining = 0
 
     /// Creates a reader of the response to a request of `method`.

@@ -48,7 +48,8 @@ struct StatusLineReader {
 
 /// A reader of one request line (RFC 9112 §3), which checks each byte as soon as it is present.
 struct RequestLineReader {
-    /// The offsets in the line, of the first byte that no call has checked and of the SP after the parts.
+    /// Offsets in the line: of the first byte that no call has checked, and of the SP after the method and after the
+    /// target.
     private var (checked, methodEnd, targetEnd) = (0, 0, 0)
 
     /// Returns the request line at `start` and the position after it, or nil if it is incomplete.

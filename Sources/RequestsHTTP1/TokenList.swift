@@ -1,6 +1,6 @@
 package import Requests
 
-/// A comma-separated list of tokens (RFC 9110 §5.6.1), as in Connection and Transfer-Encoding.
+/// A comma-separated list of tokens (RFC 9110 §5.6.1), such as the value of Connection or Transfer-Encoding.
 struct TokenList {
     static let comma: UInt8 = 0x2C
 

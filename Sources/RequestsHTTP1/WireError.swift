@@ -12,7 +12,7 @@ package enum WireError: Error, Hashable, Sendable {
     /// The connection ended before the message was complete (RFC 9112 §8).
     case truncated(Place)
 
-    /// The part of a message at which a connection ended.
+    /// Where in a message the connection ended.
     package enum Place: String, CaseIterable, Hashable, Sendable {
         /// Before the first byte, as on a pooled connection that the peer has closed.
         case beforeMessage = "before the first byte"

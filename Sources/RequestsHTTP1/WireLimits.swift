@@ -17,7 +17,7 @@ package struct WireLimits: Hashable, Sendable {
     /// The maximum number of interim responses before the final one: 20.
     package var interimResponses = 20
 
-    /// The maximum size of chunk extensions, and of zeros before chunk sizes, in one body in bytes: 64 KiB.
+    /// The maximum size in bytes of all chunk extensions, and of zeros before chunk sizes, in one body: 64 KiB.
     package var chunkExtensionBytes = 64 * 1024
 
     /// The maximum size of the trailer section in bytes: 16 KiB.
@@ -26,7 +26,7 @@ package struct WireLimits: Hashable, Sendable {
     package init() {}
 }
 
-/// A limit that a message exceeds, with its value.
+/// A limit that a message exceeds, with the limit's value.
 package enum WireLimit: Hashable, Sendable, CustomStringConvertible {
     case startLine(bytes: Int)
     case fieldLine(bytes: Int)
