@@ -28,7 +28,7 @@ package enum ConnectionEvent: Sendable {
     case reset(StreamSlot, StreamReset)
     /// The stream can write: ``ConnectionState/write(_:_:endsStream:)`` had allowed less than it was given.
     case capacity(StreamSlot)
-    /// This number of streams can be opened now; it has grown.
+    /// The number of streams that can be opened now, after it has grown.
     case places(Int)
     /// The connection of this client takes no more streams, though the peer has sent no GOAWAY.
     case draining

@@ -129,7 +129,7 @@ extension ConnectionState {
         turns.append(streams.slot(at: index))
     }
 
-    /// Ends the turn of a stream, if it has it.
+    /// Ends the turn of a stream, if it is its turn.
     mutating func endGrant(of index: Int) {
         guard streams[index].isGranted else { return }
         streams[index].isGranted = false

@@ -25,7 +25,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     var turns: [StreamSlot] = []
     /// The number of streams for which room is reserved: they were notified of their turn and have not written yet.
     var grants = 0
-    /// The instant at which nothing is reserved for them any more.
+    /// The instant at which the reservation for them ends.
     var grantsExpire = Deadline.distantFuture
 
     // MARK: Windows
@@ -45,7 +45,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     // MARK: Ends and budgets
     /// The places of streams that we have reset, which the peer may still count.
     var heldPlaces: [HeldPlace] = []
-    /// The number of places that the user knows of.
+    /// The number of free places that the user of this value knows of.
     var knownPlaces = 0
     /// Whether the user of a client knows that the connection takes no more streams.
     var hasReportedDraining = false

@@ -33,7 +33,7 @@ package struct HTTP2Limits: Sendable {
     static let frameRoom = 1024
     /// The time for which room is reserved for streams that have their turn and do not write.
     static let grantTime = Duration.milliseconds(10)
-    /// The number of streams that a client may cancel before the connection takes no more, and each second.
+    /// The number of streams that a client may cancel at once, and each second, before the connection takes no more.
     static let cancellations = (burst: 500, perSecond: 30)
     /// The maximum number of acknowledgements that wait to be sent (CVE-2019-9512, CVE-2019-9515).
     static let acknowledgements = 1_000

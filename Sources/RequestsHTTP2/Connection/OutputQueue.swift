@@ -16,7 +16,7 @@ struct OutputQueue: ~Copyable, Sendable {
         var acknowledgements = 0
 
         var count: Int { frames.count + bodyCount }
-        /// The room that the body bytes take, of which small frames have their share, so that there are few parts.
+        /// The room that the body bytes take; small frames take more than their size, so that there are few parts.
         var room: Int { bodyCount > 0 ? max(bodyCount, HTTP2Limits.frameRoom) : 0 }
     }
 
@@ -28,15 +28,16 @@ struct OutputQueue: ~Copyable, Sendable {
     private(set) var written = 0
     /// The number of bytes that wait.
     private(set) var count = 0
-    /// The part of ``HTTP2Limits/queuedBody`` that the body bytes take which wait.
+    /// The part of ``HTTP2Limits/queuedBody`` that the waiting body bytes take.
     private(set) var bodyRoom = 0
     /// The number of acknowledgements that wait.
     private(set) var acknowledgements = 0
     /// The number of the first parts that were handed out, and whose bytes may already be sent.
     private var handedOut = 0
 
-    /// Returns the pieces from the first byte that was not written on; nothing is inserted before the last of them
-    /// until ``remove(_:)``.
+    /// Returns the pieces that follow the written bytes.
+    ///
+    /// Nothing is inserted before the last of them until ``remove(_:)`` is called.
     mutating func pieces() -> [OutputPiece] {
         handedOut = parts.count
         var pieces: [OutputPiece] = []

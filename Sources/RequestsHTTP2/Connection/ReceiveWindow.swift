@@ -29,7 +29,7 @@ struct ReceiveWindow: Sendable {
     /// Whether so much is consumed that a WINDOW_UPDATE is due: half of the window.
     var isUpdateDue: Bool { unreturned > 0 && unreturned >= size / 2 }
 
-    /// Makes the window larger, by a part of the next WINDOW_UPDATE.
+    /// Makes the window larger; the next WINDOW_UPDATE includes the difference.
     mutating func grow(to newSize: Int) {
         guard newSize > size else { return }
         unreturned += newSize - size

@@ -50,7 +50,7 @@ struct StreamRecord: Sendable {
     /// The position in the output at which its first HEADERS begins.
     var start = 0
 
-    /// Whether the peer has begun its message, so that it has acted on the request, whatever it says.
+    /// Whether the peer has begun its message, which shows that it has acted on the request.
     var hasResponse: Bool { receiving != .head || interims > 0 }
 }
 

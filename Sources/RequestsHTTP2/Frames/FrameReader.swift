@@ -245,7 +245,10 @@ extension Frame {
         }
     }
 
-    /// An increment of 0 is an error of the stream, or of the connection for its window (RFC 9113 §6.9).
+    /// Returns a WINDOW_UPDATE frame.
+    ///
+    /// An increment of 0 is an error of the stream, or of the connection if it concerns the connection's window (RFC
+    /// 9113 §6.9).
     private static func windowUpdate(_ header: FrameHeader, increment: Int) throws(HTTP2Violation) -> Frame {
         if increment > 0 { return .windowUpdate(header.stream, increment: increment) }
         guard header.stream != 0 else { throw .windowIncrement }

@@ -10,7 +10,7 @@ package struct FieldQueue: Sendable {
         var start: Int
         var nameCount: Int
         var valueCount: Int
-        /// Differs for most fields that differ.
+        /// A hash value, which differs for most fields that differ.
         var hash: UInt32
     }
 
@@ -97,7 +97,7 @@ extension FieldQueue {
         return (start..<middle, middle..<middle + entry.valueCount)
     }
 
-    /// Returns the result of calling `read` with the name and the value of the field at `position`.
+    /// Calls `read` with the name and the value of the field at `position`, and returns its result.
     package func withField<Result>(at position: Int, _ read: (Span<UInt8>, Span<UInt8>) -> Result) -> Result {
         let (name, value) = ranges(at: position)
         let span = text.span
@@ -120,7 +120,8 @@ extension FieldQueue {
 // MARK: Finding
 
 extension FieldQueue {
-    /// Returns the position of the last field that equals the one at `otherPosition` of `other`, or nil.
+    /// Returns the position of the last field that equals the field at `otherPosition` in `other`; nil if there is
+    /// none.
     func lastPosition(of otherPosition: Int, in other: FieldQueue) -> Int? {
         let entry = other.entries[other.removedEntries + otherPosition]
         var position = count
@@ -136,7 +137,7 @@ extension FieldQueue {
         return nil
     }
 
-    /// Returns whether the field at `position` has the same text as the field at `otherPosition` of `other`.
+    /// Returns whether the field at `position` has the same text as the field at `otherPosition` in `other`.
     private func isEqual(at position: Int, to otherPosition: Int, of other: FieldQueue) -> Bool {
         let (name, value) = ranges(at: position)
         let (otherName, otherValue) = other.ranges(at: otherPosition)
@@ -144,18 +145,19 @@ extension FieldQueue {
             as: other.text.span.extracting(otherName.lowerBound..<otherValue.upperBound))
     }
 
-    /// Returns the position of the last field with the name of the field at `otherPosition` of `other`, or nil.
+    /// Returns the position of the last field with the same name as the field at `otherPosition` in `other`; nil if
+    /// there is none.
     func lastPosition(ofNameOf otherPosition: Int, in other: FieldQueue) -> Int? {
         (0..<count).last { hasName(of: otherPosition, in: other, at: $0) }
     }
 
-    /// Returns whether the field at `position` has the name of the field at `otherPosition` of `other`.
+    /// Returns whether the field at `position` has the same name as the field at `otherPosition` in `other`.
     func hasName(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
         let (range, otherRange) = (ranges(at: position).name, other.ranges(at: otherPosition).name)
         return text.span.extracting(range).hasSameBytes(as: other.text.span.extracting(otherRange))
     }
 
-    /// Returns whether the field at `position` has the value of the field at `otherPosition` of `other`.
+    /// Returns whether the field at `position` has the same value as the field at `otherPosition` in `other`.
     func hasValue(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
         let (range, otherRange) = (ranges(at: position).value, other.ranges(at: otherPosition).value)
         return text.span.extracting(range).hasSameBytes(as: other.text.span.extracting(otherRange))

@@ -7,7 +7,9 @@ package import Requests
 package struct HPACKDecoder: ~Copyable {
     /// The largest unused buffer that is kept for the next block.
     private static let keptCapacity = 16 << 10
-    /// The number of bytes that may be copied only for the table, in limits: an index of two bytes can copy 4 KiB.
+    /// The number of bytes that may be copied only for the table, as a multiple of the limit for the list.
+    ///
+    /// An index of two bytes can copy 4 KiB.
     private static let copiedLimits = 64
 
     private var table = HPACKTable()

@@ -19,7 +19,7 @@ struct HPACKTable: ~Copyable {
         _ = evict(toInsert: 0)
     }
 
-    /// Inserts the field of which `text` begins with the name, of `nameCount` bytes.
+    /// Inserts the field in `text`, which consists of a name of `nameCount` bytes and the value.
     mutating func insert(_ text: [UInt8], nameCount: Int) {
         guard evict(toInsert: FieldQueue.size(nameCount: nameCount, valueCount: text.count - nameCount)) else { return }
         fields.append(nameCount: nameCount) { $0.append(contentsOf: text) }
@@ -79,7 +79,7 @@ extension HPACKTable {
 // MARK: Finding
 
 extension HPACKTable {
-    /// The index of a field of the dynamic table.
+    /// Returns the index of the field at `position` of the dynamic table.
     private func index(of position: Int) -> Int { StaticTable.count + fields.count - position }
 
     /// Returns the index of a field that equals the one at `position` of `other`, or nil.
@@ -94,7 +94,8 @@ extension HPACKTable {
         return fields.lastPosition(of: position, in: other).map { index(of: $0) }
     }
 
-    /// Returns the index of a field of the dynamic table with the name of the field at `position` of `other`, or nil.
+    /// Returns the index of a field in the dynamic table with the same name as the field at `position` in `other`; nil
+    /// if there is none.
     func index(ofNameOf position: Int, in other: FieldQueue) -> Int? {
         fields.lastPosition(ofNameOf: position, in: other).map { index(of: $0) }
     }

@@ -121,7 +121,7 @@ extension HuffmanCode {
     /// The levels of the codes that have more than 8 bits.
     private static let longLevels = levels.filter { $0.length > 8 }
 
-    /// Appends the text of which `bytes` are the code.
+    /// Appends the text that `bytes` encode.
     ///
     /// - Returns: False if the bytes contain EOS, or end in padding that is longer than 7 bits or not all ones; some of
     ///   the text may have been appended.

@@ -34,7 +34,8 @@ enum StaticTable {
 // MARK: Finding
 
 extension StaticTable {
-    /// Returns the index of the first field with the name of the field at `position` of `other`, or nil.
+    /// Returns the index of the first field with the same name as the field at `position` in `other`; nil if there is
+    /// none.
     static func index(ofNameOf position: Int, in other: FieldQueue) -> Int? {
         var index = names.first[key(ofNameOf: position, in: other)]
         while index > 0, !fields.hasName(of: position, in: other, at: index - 1) { index = names.next[index] }
