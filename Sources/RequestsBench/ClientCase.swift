@@ -1,7 +1,7 @@
 import Requests
 import RequestsPOSIX
 
-/// An exchange with which a client is measured.
+/// A kind of exchange with which a client is measured.
 struct ClientCase: Sendable {
     let name: String
     let method: HTTPMethod

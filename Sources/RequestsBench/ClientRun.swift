@@ -15,7 +15,7 @@ package struct ClientRun: Sendable {
     let baseURL: URL
     let callStyle: CallStyle
 
-    /// The way in which the requests are performed.
+    /// How the requests are performed.
     enum CallStyle: Sendable {
         /// Awaited exchanges of a request that is prepared once.
         case awaited
@@ -76,7 +76,7 @@ package struct ClientRun: Sendable {
         }
     }
 
-    /// Returns the name of the executor in `arguments`, and the other arguments.
+    /// Returns the executor that `arguments` name, and the other arguments.
     package static func executor(in arguments: [String]) -> (others: [String], name: String) {
         guard let option = arguments.firstIndex(of: "--executor"), option + 1 < arguments.count else {
             return (arguments, "socket")

@@ -1,7 +1,7 @@
 package import Requests
 import RequestsPOSIX
 
-/// A server that sends the same small response to every request, on threads of its own, and its plainest client: the
+/// A server that sends the same small response to every request, on its own threads, and its simplest client: the
 /// yardstick.
 ///
 /// A request ends with an empty line. The server inspects nothing of it except a target that requests a long body.

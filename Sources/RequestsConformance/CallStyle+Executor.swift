@@ -2,7 +2,7 @@ import Dispatch
 @_spi(Lock) import Requests
 
 extension ExecutorUnderTest.CallStyle {
-    /// Returns an executor that performs every exchange with `base`, in this style of call.
+    /// Returns an executor that performs every exchange with `base`, in this style.
     func executor(over base: any RequestExecutor) -> any RequestExecutor {
         switch self {
         case .async: base
@@ -59,7 +59,7 @@ private final class CompletionResult: Sendable {
         if isComplete { continuation.resume() }
     }
 
-    /// Returns the result, after the continuation was resumed.
+    /// Returns the result; call it after the continuation was resumed.
     func get() throws(RequestError) -> RawResponse {
         guard let result = state.withLock({ $0.result }) else {
             throw RequestError(.other, detail: "no completion")

@@ -1,12 +1,12 @@
 /// The failure of a scenario: an executor did not keep a guarantee.
 public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The expected and the actual value.
+    /// The expected value and the actual one.
     public let message: String
 
     /// The file and line of the check.
     public let location: String
 
-    /// Creates a failure at the place of the call.
+    /// Creates a failure located at the place of the call.
     public init(_ message: String, file: String = #fileID, line: Int = #line) {
         self.message = message
         location = "\(file):\(line)"

@@ -7,7 +7,9 @@ extension ExecutorUnderTest {
         /// The reason why it fails and cannot be fixed here.
         public let reason: String
 
-        /// A part of the message of the scenario's ``ConformanceFailure``; a failure without it is not this deviation.
+        /// A part of the message of the scenario's ``ConformanceFailure``.
+        ///
+        /// A failure without it does not count as this deviation.
         ///
         /// It may be empty only if the deviation is fatal.
         public let failure: String

@@ -1,6 +1,6 @@
-/// An executor to test, with the way to reach it and its known deviations.
+/// An executor to test, with its transport and its known deviations.
 public struct ExecutorUnderTest: Sendable {
-    /// The way in which the executor reaches the server.
+    /// How the executor reaches the server.
     enum Transport: Hashable {
         case memory, loopback, unixSocket, tls
     }
@@ -13,7 +13,7 @@ public struct ExecutorUnderTest: Sendable {
     /// The known deviations of the executor.
     public let deviations: [Deviation]
 
-    /// Returns the mock executor itself, for scenarios without a server, in which the mock simulates the faults.
+    /// Returns the mock executor, for scenarios without a server; the mock simulates the faults.
     public static func inMemory(deviations: [Deviation] = []) -> ExecutorUnderTest {
         ExecutorUnderTest(transport: .memory, makeExecutor: { _, _ in MockExecutor(.ok()) }, deviations: deviations)
     }
@@ -40,14 +40,14 @@ public struct ExecutorUnderTest: Sendable {
         ExecutorUnderTest(transport: .tls, makeExecutor: { _, tls in make(tls) }, deviations: deviations)
     }
 
-    /// Returns this executor with all calls of the scenarios made in the style `callStyle`.
+    /// Returns this executor; all calls of the scenarios are made in the style `callStyle`.
     package func using(_ callStyle: CallStyle) -> ExecutorUnderTest {
         var copy = self
         copy.callStyle = callStyle
         return copy
     }
 
-    /// The way in which calls are made.
+    /// How calls are made.
     package enum CallStyle: String, CaseIterable, Sendable {
         /// An awaited call.
         case async

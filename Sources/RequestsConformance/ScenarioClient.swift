@@ -1,4 +1,4 @@
-/// An API without its own paths, at the address of a scenario's server.
+/// An API without paths, at the address of a scenario's server.
 struct Probe: RequestProviding {
     let baseURL: URL
 }
@@ -59,7 +59,7 @@ struct ScenarioClient: Sendable {
         return server.exchanges.filter(\.isComplete).map(Received.init)
     }
 
-    /// The connection of each exchange and its index on that connection; empty in memory.
+    /// For each exchange, its connection and its index on that connection; empty in memory.
     var positions: [[Int]] { server?.exchanges.map { [$0.connection, $0.index] } ?? [] }
 
     /// Waits until `count` requests have arrived completely.
@@ -130,7 +130,7 @@ extension RawResponse {
     }
 }
 
-/// A request-body source of given chunks, optionally with an error at the end.
+/// A source of a request body that produces given chunks, and optionally an error at the end.
 struct Chunks: RequestBody.Source {
     struct SourceError: Error {}
 

@@ -7,8 +7,9 @@ struct ScenarioContext: Sendable {
     /// Whether a mock responds for any host, without a connection.
     var isInMemory: Bool { subject.transport == .memory }
 
-    /// Runs `body` with the executor under test; `mock` makes the responses, and `behavior` determines how each is
-    /// sent.
+    /// Runs `body` with the executor under test.
+    ///
+    /// `mock` creates the responses, and `behavior` determines how each is sent.
     ///
     /// In memory the mock is the executor. It simulates the faults; framing, pace and limits have no effect.
     func run(

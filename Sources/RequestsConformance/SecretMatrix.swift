@@ -1,5 +1,6 @@
-/// A test of redirects to every kind of destination, with every secret from every source, for executors that reach any
-/// host.
+/// A test of redirects to every kind of destination, with every secret from every source.
+///
+/// It is for executors that reach any host.
 ///
 /// The caller maps all host names, and the default ports of two servers, to the loopback.
 package struct SecretMatrix: Sendable {

@@ -1,6 +1,7 @@
 extension BodyProvider {
-    /// Returns a provider of a document in UTF-8 with the root element `value`, `application/xml; charset=utf-8` or
-    /// another type.
+    /// Returns a provider of a document in UTF-8 with the root element `value`.
+    ///
+    /// Its type is `application/xml; charset=utf-8` or another one.
     ///
     /// An element that cannot be written fails with ``/Requests/RequestError/Reason/bodyEncodingFailed`` and an
     /// underlying ``XMLValue/WritingError``; nothing is sent.

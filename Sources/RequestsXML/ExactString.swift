@@ -1,4 +1,5 @@
-/// A string that is equal only to a string of the same code points; `String` compares by canonical equivalence.
+/// A string that is equal only to a string with the same code points, whereas `String` compares by canonical
+/// equivalence.
 struct ExactString: Hashable, Comparable, Sendable {
     let text: String
 

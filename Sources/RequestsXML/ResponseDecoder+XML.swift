@@ -29,7 +29,9 @@ extension ResponseDecoder {
 }
 
 extension ResponseDecoder {
-    /// Returns a decoder that reads the body with Foundation's event parser; `parse` sets its delegate and runs it.
+    /// Returns a decoder that reads the body with Foundation's event parser.
+    ///
+    /// `parse` sets the parser's delegate and runs it.
     ///
     /// The document is first parsed as by `.xml`, so it is well-formed, has no document type and is at most `depth`
     /// deep. The parser loads nothing.
@@ -56,8 +58,9 @@ extension ResponseDecoder {
 
 #if os(macOS) || os(Linux)
 extension ResponseDecoder where Response == XMLDocument {
-    /// Returns a decoder of the body as Foundation's document, checked first as by `.xml`; not available on iOS, tvOS,
-    /// watchOS and visionOS.
+    /// Returns a decoder that reads the body as Foundation's document, checked first as by `.xml`.
+    ///
+    /// It is not available on iOS, tvOS, watchOS and visionOS.
     ///
     /// - Parameters:
     ///   - options: Foundation's options. Nothing is loaded, whatever they are.

@@ -38,7 +38,7 @@ struct XMLDeclaration {
         guard take("?>") else { throw Malformed(position: position) }
     }
 
-    /// Returns where the value of the attribute `name` is if it is the next one, after white space; nil otherwise.
+    /// Returns the range of the value of the attribute `name` if that comes next, after white space; otherwise nil.
     private mutating func attribute(_ name: StaticString) throws(Malformed) -> Range<Int>? {
         let start = position
         guard skipWhitespace(), take(name) else {

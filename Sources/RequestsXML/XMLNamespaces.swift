@@ -6,14 +6,14 @@ struct XMLNamespaces {
     private static let xml = ExactString("http://www.w3.org/XML/1998/namespace")
     private static let xmlns = ExactString("http://www.w3.org/2000/xmlns/")
 
-    /// The numbers of the names; 0 is no namespace, and 1 is the namespace of `xml`.
+    /// The numbers of the namespace names; 0 is no namespace, and 1 is the namespace of `xml`.
     private var numbers: [ExactString: Int] = [ExactString(""): 0, xml: 1]
     private var names: [String?] = [nil, xml.text]
     /// The current namespaces by prefix; the default namespace has the prefix "".
     private var current: [ExactString: Int] = [ExactString("xml"): 1]
-    /// The namespaces that the declarations of the open elements have replaced, in order.
+    /// The namespaces that declarations of the open elements have replaced, in order.
     private var replaced: [(prefix: ExactString, number: Int?)] = []
-    /// For each open element, how many declarations precede it.
+    /// For each open element, the number of declarations before it.
     private var scopes: [Int] = []
 
     /// Begins an element.
@@ -30,7 +30,9 @@ struct XMLNamespaces {
         }
     }
 
-    /// Declares `name` for a prefix, "" for the default namespace, and returns whether the standard allows it (§3).
+    /// Declares `name` for a prefix, and returns whether the standard allows it (§3).
+    ///
+    /// The default namespace has the prefix "".
     mutating func declare(_ prefix: String, _ name: String) -> Bool {
         let (prefix, name) = (ExactString(prefix), ExactString(name))
         guard prefix.text.utf8.isEmpty || !name.text.utf8.isEmpty, prefix != ExactString("xmlns"), name != Self.xmlns,
@@ -45,8 +47,9 @@ struct XMLNamespaces {
         return true
     }
 
-    /// Returns the number of a prefix's namespace, with "" for the default namespace; nil if the prefix is not
-    /// declared.
+    /// Returns the number of a prefix's namespace; nil if the prefix is not declared.
+    ///
+    /// The default namespace has the prefix "".
     func number(of prefix: String) -> Int? {
         current[ExactString(prefix)] ?? (prefix.utf8.isEmpty ? 0 : nil)
     }

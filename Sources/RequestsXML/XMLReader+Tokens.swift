@@ -65,7 +65,7 @@ extension XMLReader {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// Reads the reference after an ampersand: a character number or one of the five names of XML (XML 1.0 §4.1).
+    /// Reads the reference after an ampersand: a character number or one of XML's five names (XML 1.0 §4.1).
     mutating func reference() throws -> Unicode.Scalar {
         if take("#x") { return try character(radix: 16) }
         if take("#") { return try character(radix: 10) }

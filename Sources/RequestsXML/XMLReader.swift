@@ -15,7 +15,7 @@ struct XMLReader {
     private var pending: [UInt8] = []
     private var namespaces = XMLNamespaces()
     private var root: XMLValue?
-    /// The positions after the targets of processing instructions without content.
+    /// The positions after the targets of processing instructions that have no content.
     private var emptyInstructions: [Int] = []
 
     private init(_ bytes: [UInt8], depth: Int) {

@@ -40,10 +40,10 @@ extension XMLValue {
         /// Returns the content of an `if` without `else`.
         public static func buildOptional(_ content: [Node]?) -> [Node] { content ?? [] }
 
-        /// Returns the content of the first branch of an `if`.
+        /// Returns the content of the `if` branch of an `if` with `else`.
         public static func buildEither(first content: [Node]) -> [Node] { content }
 
-        /// Returns the content of the second branch of an `if`.
+        /// Returns the content of the `else` branch of an `if`.
         public static func buildEither(second content: [Node]) -> [Node] { content }
 
         /// Returns the content of a `for`.

@@ -2,7 +2,7 @@ import Requests
 import RequestsBench
 import RequestsMiddleware
 
-/// The time that a response from a cache takes.
+/// How long a response from a cache takes.
 struct CacheCost: Sendable {
     let rounds: Int
     let scale: Double

@@ -2,14 +2,14 @@ import Requests
 import RequestsBench
 import RequestsMiddleware
 
-/// The time in which a jar finds the cookies of a request.
+/// How long a jar takes to find the cookies of a request.
 struct CookieCost: Sendable {
     let rounds: Int
     let scale: Double
 
     private static let date = Date(timeIntervalSince1970: 1_000_000_000)
 
-    /// A jar with 3,000 cookies of 300 hosts, of which ten belong to a request.
+    /// Returns a jar with 3,000 cookies of 300 hosts, ten of which belong to a request.
     private static func jar() throws -> CookieJar {
         var jar = CookieJar()
         for host in 0..<300 {

@@ -3,7 +3,7 @@ import RequestsBench
 import RequestsMiddleware
 import Synchronization
 
-/// The cost that middleware adds to a request while it has nothing to do.
+/// How much idle middleware adds to the cost of a request.
 struct MiddlewareCost: Sendable {
     let rounds: Int
     let scale: Double
@@ -74,7 +74,7 @@ struct MiddlewareCost: Sendable {
             }
         }
 
-        /// Adds every kind of observer that has nothing to do, in both seats.
+        /// Adds every kind of observer in both seats; none has anything to do.
         private static func observing(_ executor: some RequestExecutor) -> any RequestExecutor {
             let logging = RequestLogging(requests: .nothing, responses: .nothing) { _ in }
             return executor.observing(.attempts, by: Observing.Reports(), logging)

@@ -4,7 +4,7 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 
-/// The lateness of time limits and cancellation, which no test measures.
+/// How late time limits and cancellation take effect, which no test measures.
 struct Promptness: Sendable {
     let rounds: Int
 
@@ -49,7 +49,7 @@ struct Promptness: Sendable {
         PreparedRequest(method: method, target: try TargetURI("http://127.0.0.1:\(port)/"), body: body)
     }
 
-    /// Returns the milliseconds beyond the limit, one sample per round.
+    /// Returns how many milliseconds pass beyond the limit, one sample per round.
     private func lateness(
         _ phase: RequestError.Phase, of request: PreparedRequest, _ limit: (inout PreparedRequest) -> Void
     ) async throws -> [Double] {

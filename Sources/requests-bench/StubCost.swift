@@ -2,7 +2,7 @@ import Requests
 import RequestsBench
 import RequestsMock
 
-/// The time of a request to a mock with stubs.
+/// How long a request to a mock with stubs takes.
 struct StubCost: Sendable {
     let rounds: Int
     let scale: Double

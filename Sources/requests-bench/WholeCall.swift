@@ -107,8 +107,10 @@ struct WholeCall: Sendable {
 
     // MARK: Starting
 
-    /// Measures a program that links only sockets and sends one GET, from start to end, and one that does nothing; and
-    /// the same program without shared libraries, if it has been built.
+    /// Measures three programs from start to end.
+    ///
+    /// One links only sockets and sends one GET, one does nothing, and one is the first without shared libraries, if it
+    /// has been built.
     private func starting() throws -> [Figure] {
         let server = try ChildServer()
         let path = Program.sibling("requests-socket-only")

@@ -10,7 +10,7 @@ struct Tour {
     /// The executor for the environment over TCP.
     let executor: any RequestExecutor
 
-    /// An environment: its name, and the client, in which alone it differs from the others.
+    /// An environment: its name and its client; the environments differ in nothing else.
     private struct Environment {
         let name: String
         let client: Client<Observatory>

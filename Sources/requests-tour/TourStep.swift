@@ -10,7 +10,7 @@ struct TourStep: Sendable {
     /// Performs the request and returns the result as text.
     let perform: @Sendable (Client<Observatory>) async throws(RequestError) -> String
 
-    /// Creates a step that performs `endpoint` and shows the text that `show` makes from its value.
+    /// Creates a step that performs `endpoint` and shows its value as the text that `show` returns.
     init<E: Endpoint>(
         _ title: String, _ endpoint: E, show: @escaping @Sendable (E.Resource) async throws(RequestError) -> String
     ) where E.API == Observatory {
@@ -69,8 +69,9 @@ struct TourStep: Sendable {
         }
     }
 
-    /// Creates a step that signs in with OAuth, is rejected once because the server has revoked the token, and sends
-    /// the request again with a renewed one.
+    /// Creates a step that signs in with OAuth.
+    ///
+    /// It is rejected once, because the server has revoked the token, and sends the request again with a renewed token.
     init<E: Endpoint>(signingIn title: String, _ endpoint: E) where E.API == Observatory {
         self.title = title
         prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
@@ -89,7 +90,7 @@ struct TourStep: Sendable {
         }
     }
 
-    /// Creates a step that performs `endpoint`, to whose first request the server never responds.
+    /// Creates a step that performs `endpoint`; the server never responds to its first request.
     init<E: Endpoint>(hedging title: String, _ endpoint: E) where E.API == Observatory {
         self.title = title
         prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }

@@ -12,7 +12,7 @@ let usage = """
     PORT: 8080 by default; with 0, the system chooses a free port
     """
 
-/// The action that the command line requests.
+/// What the command line requests.
 enum Command {
     case tour(any RequestExecutor)
     case fetch(URL, executor: any RequestExecutor)

@@ -155,8 +155,9 @@ extension Scenario {
         }
     }
 
-    /// Returns a function that results in `fault` for the first exchange of the first connection, or in memory for the
-    /// first exchange, and in no fault for all others.
+    /// Returns a function that injects `fault` into the first exchange of the first connection only.
+    ///
+    /// In memory, it injects the fault into the first exchange.
     private static func stallingFirst(_ fault: TestServer.Fault) -> @Sendable (Int, Int) -> TestServer.Behavior {
         { connection, exchange in connection == 0 && exchange == 0 ? .failing(fault) : .standard }
     }

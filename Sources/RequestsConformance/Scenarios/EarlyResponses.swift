@@ -68,7 +68,7 @@ extension Scenario {
     }
 }
 
-/// The result of one exchange whose response is early.
+/// The result of one exchange with an early response.
 private struct EarlyOutcome: Sendable {
     /// The length of the body in bytes, which is more than sockets hold while the server does not read.
     static let size = 8 << 20
@@ -120,7 +120,7 @@ private struct EarlyOutcome: Sendable {
 }
 
 extension RawResponse {
-    /// The text of the body, read to its end.
+    /// The body as text, read to its end.
     fileprivate var early: String {
         get async throws(RequestError) {
             switch body {

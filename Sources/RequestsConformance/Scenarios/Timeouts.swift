@@ -114,7 +114,7 @@ extension Scenario {
         },
     ]
 
-    /// Checks which limit ends the wait and that it does not do so early; how late it may be depends on the machine.
+    /// Checks which limit ends the wait, and that it does not end early; how late it may be depends on the machine.
     @discardableResult
     private static func expectTimeout<Value>(
         _ phase: RequestError.Phase, file: String = #fileID, line: Int = #line, _ operation: () async throws -> Value

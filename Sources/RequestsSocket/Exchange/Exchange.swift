@@ -140,7 +140,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     /// The present transmission, if it failed before the head of a response arrived.
     package private(set) var lost: LostTransmission?
 
-    /// Creates an exchange of `outgoing` on `carrier`; `isReused` tells whether the carrier has carried exchanges
+    /// Creates an exchange of `outgoing` on `carrier`; `isReused` is true if the carrier has carried exchanges
     /// before.
     ///
     /// `earlier` is nil for the first transmission.
