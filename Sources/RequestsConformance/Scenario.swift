@@ -81,7 +81,6 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// The name and the requirements, as in `a truncated body is an error, never a shorter value (R-20, T-87)`.
     public var description: String { rows.isEmpty ? name : "\(name) (\(rows.joined(separator: ", ")))" }
 
-    /// All scenarios.
     package static let all: [Scenario] =
         bodies + framing + expectations + earlyResponses + keepAlive + timeouts + cancellation + faults + floods
         + redirects + redirectBodies + sentRequests + badInput + streaming + isolation + descriptions

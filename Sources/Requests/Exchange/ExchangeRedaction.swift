@@ -144,7 +144,6 @@ extension Redaction {
     /// A body of any length would be read again for each line of a log.
     private static let searchedBody = 256 << 10
 
-    /// Returns the secrets of a request.
     fileprivate func secrets(of request: PreparedRequest) -> [String] {
         let fieldNames = request.redirectPolicy.sensitiveFields
         let fields = request.header

@@ -43,7 +43,6 @@ public final class Intercepted: RequestExecutor {
     /// The executor that the middleware calls.
     package let base: any RequestExecutor
 
-    /// The middleware.
     package let middleware: any Middleware
 
     /// The traits of the executor, as the middleware changes them.

@@ -146,7 +146,6 @@ extension String? {
 
 /// A text that is compared and hashed by its bytes, for sets and dictionaries of protocol text.
 package struct ByteText: Hashable, Sendable {
-    /// The text.
     package let text: String
 
     /// Creates a key from `text`.

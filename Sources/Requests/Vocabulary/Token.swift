@@ -15,7 +15,6 @@ package enum Token {
         byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
     }
 
-    /// Returns whether `text` is a token.
     static func isToken(_ text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { isToken($0) } ?? isToken(text.utf8)
     }

@@ -335,7 +335,6 @@ extension CookieJar {
             if keys.count > limit { (keys, hasAll) = ([], true) }
         }
 
-        /// Adds the changes of `other`.
         mutating func add(_ other: Changes) {
             for key in other.keys { add(key) }
             if other.hasAll { (keys, hasAll) = ([], true) }

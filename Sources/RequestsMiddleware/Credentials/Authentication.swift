@@ -1,7 +1,6 @@
 /// Middleware that adds the credentials of an authenticator, and sends rejected requests again; see
 /// ``/Requests/RequestExecutor/authenticating(with:within:)``.
 package struct Authentication<Credentials: Authenticator>: Middleware {
-    /// The authenticator.
     package let authenticator: Credentials
 
     private let scope: CredentialScope

@@ -25,7 +25,6 @@ package struct AddressRace: Sendable {
         self.delay = delay
     }
 
-    /// Returns the action at `now`.
     package mutating func next(at now: Deadline) -> Action {
         if let address = waiting.first, running == 0 || nextStart.map({ $0 <= now }) ?? true {
             waiting.removeFirst()

@@ -68,7 +68,6 @@ extension PlannedExchange {
         !outgoing.request.isIdempotent && place.pool.closesAfterResponses(place.origin)
     }
 
-    /// Returns the acquisition of a connection.
     func acquisition() -> SocketAcquisition {
         SocketAcquisition(
             from: place.pool, to: place.origin, outgoing.timeLimits, isContinuation: isContinuation,
@@ -98,7 +97,6 @@ extension PlannedExchange {
 }
 
 extension UniqueBox<PlannedExchange> {
-    /// Returns the acquisition of a connection.
     func acquisition() -> UniqueBox<SocketAcquisition> {
         UniqueBox<SocketAcquisition>(value.acquisition())
     }

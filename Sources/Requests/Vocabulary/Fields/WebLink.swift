@@ -80,7 +80,6 @@ extension WebLink: Hashable {
 extension FieldParameters {
     /// The value of a parameter whose name ends in `*`: text with a charset and a language (RFC 8187).
     package struct ExtendedValue: Sendable {
-        /// The text.
         package var text: String
 
         /// The language tag of the text, or an empty string if there is none (RFC 5646).
