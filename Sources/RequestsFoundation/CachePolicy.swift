@@ -15,8 +15,8 @@ extension NSURLRequest.CachePolicy {
 extension PreparedRequest.CachePolicy {
     /// Creates the value for Foundation's `policy`.
     ///
-    /// `.reloadIgnoringLocalAndRemoteCacheData` becomes `.reloadIgnoringLocalCacheData`; values that this library does
-    /// not know become `.useProtocolCachePolicy`.
+    /// `.reloadIgnoringLocalAndRemoteCacheData` becomes `.reloadIgnoringLocalCacheData`; unknown values become
+    /// `.useProtocolCachePolicy`.
     public init(_ policy: NSURLRequest.CachePolicy) {
         self =
             switch policy {

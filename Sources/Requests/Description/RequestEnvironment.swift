@@ -24,7 +24,7 @@
 /// Secrets that were removed when a call left its origin are not added again on a later redirect. The options apply to
 /// the whole call.
 public struct RequestEnvironment: RequestProviding {
-    /// How an endpoint and the base URL are combined.
+    /// A rule for combining an endpoint with the base URL.
     public enum Joining: Hashable, Sendable {
         /// Appends the endpoint to the base URL as a path, whether it begins with a slash or not.
         case append
@@ -36,7 +36,7 @@ public struct RequestEnvironment: RequestProviding {
     /// The base URL, without query and fragment; a path ends in a slash.
     public let baseURL: URL
 
-    /// How an endpoint and the base URL are combined.
+    /// The rule for combining an endpoint with the base URL.
     public var joining: Joining
 
     /// The fields for every request, except where the request has a field with the same name.

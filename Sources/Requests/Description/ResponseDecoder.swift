@@ -7,7 +7,7 @@ public struct ResponseDecoder<Response>: Sendable {
     /// They are sent in the Accept field, and the standard validator checks the content type against them.
     public let acceptedTypes: [MediaType]
 
-    /// How the body is delivered.
+    /// The form in which the body is delivered.
     public let delivery: ResponseBody.Delivery
 
     enum Decoding: Sendable {

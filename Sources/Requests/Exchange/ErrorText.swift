@@ -42,7 +42,7 @@ package enum ErrorText {
         quoted(Redaction.standard.redacted(reference: text), limit: peerTextLimit)
     }
 
-    /// Returns where a field value has its first forbidden byte.
+    /// Returns the forbidden byte of a field value and its position, as text; nil if the value has none.
     ///
     /// The value is not shown, because it may be a secret.
     static func invalidByte(in value: String) -> String? {

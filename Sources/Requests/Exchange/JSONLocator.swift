@@ -1,4 +1,4 @@
-/// Finds the value that a decoding error refers to in a JSON text (RFC 8259).
+/// A search for the value that a decoding error refers to in a JSON text (RFC 8259).
 ///
 /// It skips values without decoding them. Texts nested deeper than 200 levels are not searched.
 package struct JSONLocator {

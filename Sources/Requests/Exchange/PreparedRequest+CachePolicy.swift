@@ -1,5 +1,5 @@
 extension PreparedRequest {
-    /// How a cache is used for a request; an executor without a cache always sends the request.
+    /// A rule for using a cache; an executor without a cache always sends the request.
     public enum CachePolicy: Hashable, Sendable {
         /// A cached response is used as the protocol allows (RFC 9111).
         case useProtocolCachePolicy

@@ -188,7 +188,7 @@ public struct PreparedRequest: Sendable {
         set { change { $0.acceptedTypes = newValue } }
     }
 
-    /// How a cache is used.
+    /// The rule for using a cache.
     public var cachePolicy: PreparedRequest.CachePolicy {
         get { box.parts.cachePolicy }
         set { change { $0.cachePolicy = newValue } }

@@ -1,5 +1,5 @@
 extension RawResponse.Metrics {
-    /// How a cache handled a request (RFC 9211).
+    /// The status of a request in a cache (RFC 9211).
     public struct CacheStatus: Hashable, Sendable {
         /// The reason why a cache forwarded a request (RFC 9211 §2.2).
         @nonexhaustive

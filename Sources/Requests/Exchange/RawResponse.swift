@@ -140,7 +140,7 @@ public struct RawResponse: Sendable {
         /// The times at which the exchange reached its stages.
         package var stamps = Stamps()
 
-        /// How a cache handled the request; nil without a cache.
+        /// The status of the request in a cache; nil without a cache.
         public var cacheStatus: CacheStatus?
 
         /// The result of the connection's TLS handshake, without certificates.
@@ -268,7 +268,7 @@ extension RawResponse.Metrics {
             nanoseconds = overflow || carry ? .max : sum
         }
 
-        /// True if the exchange never reached this stage.
+        /// Whether the exchange never reached this stage.
         package var isEmpty: Bool { nanoseconds == .min }
 
         /// The time; nil if the exchange never reached this stage.

@@ -1,4 +1,4 @@
-/// How a streamed body ended.
+/// The end of a streamed body.
 package enum BodyEnd: Sendable {
     /// The body was read to its end.
     case complete

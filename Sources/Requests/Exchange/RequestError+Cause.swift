@@ -15,7 +15,7 @@ extension RequestError {
         return "could not decode \(Self.shortened(decodedType))"
     }
 
-    /// The detail, or else the cause.
+    /// Returns the detail, or else the cause.
     ///
     /// Both for a body that could not be decoded, because then the detail is only the place.
     private func causes(redactedBy redaction: ExchangeRedaction) -> [String] {
@@ -28,7 +28,7 @@ extension RequestError {
         ].compactMap { $0 }
     }
 
-    /// A short description of the underlying error; nil if it says no more than the reason.
+    /// Returns a short description of the underlying error; nil if it says no more than the reason.
     private func causeText(redactedBy redaction: ExchangeRedaction) -> String? {
         switch underlying {
         case nil: return nil

@@ -1,13 +1,13 @@
 extension RequestError {
-    /// The code and the message that many APIs put into the body of an error.
+    /// A message of the server: the code and the text that many APIs put into the body of an error.
     ///
     /// They are looked up in the object `error`, in the first of the array `errors`, in `detail`, and in the body
-    /// itself, in this order. The message is the first of the members `message`, `error_message`, `error_description`,
+    /// itself, in this order. The text is the first of the members `message`, `error_message`, `error_description`,
     /// `msg`, `detail` and `title` that is a text, and the code the first of `code`, `error_code`, `__type`,
     /// `errorType` and `type`. Numbers are converted to text.
     ///
-    /// If `error`, or the first of `errors`, is a string itself, it is the message, or the code of another message, as
-    /// in OAuth (RFC 6749 §5.2). Members of problem details (RFC 9457) are read in the same way.
+    /// If `error`, or the first of `errors`, is a string itself, it is the text; if there is another text, as in OAuth
+    /// (RFC 6749 §5.2), it is the code. Members of problem details (RFC 9457) are read in the same way.
     public struct Message: Hashable, Sendable {
         /// The code; nil if there is none.
         public var code: String?
@@ -15,7 +15,7 @@ extension RequestError {
         /// The message; nil if there is none.
         public var message: String?
 
-        /// Creates a message from the members of `json`; nil if there is neither a code nor a message.
+        /// Creates a message from the members of `json`; nil if there is neither a code nor a text.
         public init?(_ json: JSONValue) {
             let objects = [json["error"], json["errors", 0], json["detail"], json["detail", 0], json]
             func text(_ names: [String]) -> String? {
@@ -51,7 +51,7 @@ extension RequestError {
     /// A body of any length would be read again for each line of a log.
     private static let describedBody = 64 << 10
 
-    /// The server's message in a response whose status was rejected, without secrets; nil if there is none.
+    /// Returns the server's message in a response whose status was rejected, without secrets; nil if there is none.
     func serverMessage(redactedBy redaction: ExchangeRedaction) -> String? {
         guard reason == .unacceptableStatus, !redaction.hidesBodies, let body, body.count <= Self.describedBody,
             let message = message(in: Data(redaction.body(Array(body), response?.header ?? .empty)))

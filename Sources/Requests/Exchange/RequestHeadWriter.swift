@@ -1,5 +1,4 @@
-/// Writes the head of a request (RFC 9112 §2.1): the request line, Host, the fields, the framing fields and an empty
-/// line.
+/// A writer of request heads (RFC 9112 §2.1): the request line, Host, the fields, the framing fields and an empty line.
 ///
 /// The head is always well-formed: if it would not be, an error is thrown instead.
 package struct RequestHeadWriter {
@@ -70,7 +69,7 @@ package struct RequestHeadWriter {
         }
     }
 
-    /// Writes text to memory, and only counts the bytes when the memory is full.
+    /// A writer of text to memory, which only counts the bytes when the memory is full.
     private struct CountingWriter {
         private let memory: UnsafeMutableBufferPointer<UInt8>
         private(set) var count = 0

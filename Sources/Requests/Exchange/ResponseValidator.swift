@@ -1,6 +1,6 @@
 /// A check that accepts or rejects a response before its body is decoded.
 public struct ResponseValidator: Sendable {
-    /// Throws an error to reject `head`, whose body has been collected or has not been read yet.
+    /// A function that throws an error to reject `head`; the body has been collected or has not been read yet.
     private let check: @Sendable (ResponseHead, _ accepting: [MediaType], _ isEmpty: Bool) throws -> Void
 
     private init(_ check: @escaping @Sendable (ResponseHead, [MediaType], Bool) throws -> Void) {

@@ -38,7 +38,7 @@ public struct TransferProgress: Hashable, Sendable {
     }
 }
 
-/// Reports the progress to an observer, at most every 64 KiB or 50 ms, and at the end.
+/// A reporter of progress to an observer: at most every 64 KiB or 50 ms, and at the end.
 ///
 /// Without an observer, a report costs one comparison.
 package struct ProgressReporter: Sendable {

@@ -1,4 +1,4 @@
-/// The state of one call as a value: the request to execute next, and how the call ends.
+/// The state of one call as a value: the request to execute next, and the outcome once the call ends.
 ///
 /// It performs no I/O, so redirects, limits and deadlines can be tested as tables.
 package struct CallState {

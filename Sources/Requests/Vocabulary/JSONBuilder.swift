@@ -1,6 +1,6 @@
 /// A builder of a `JSONValue` from its parts in their order, without recursion.
 struct JSONBuilder {
-    /// An incomplete array or object, and where its content begins in `values` and `names`.
+    /// An incomplete array or object, and the positions in `values` and `names` at which its content begins.
     private struct Container {
         let isObject: Bool
         let firstValue: Int

@@ -11,7 +11,8 @@ public import Synchronization
 /// 0008).
 @_spi(Lock) public struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     @usableFromInline let mutex: Mutex<Value>
-    /// Written at the end and read at the beginning of each critical section, so that the sanitizer sees their order.
+    /// A flag that is written at the end and read at the beginning of each critical section, so that the sanitizer sees
+    /// their order.
     @usableFromInline let handover = Atomic(false)
 
     /// Creates a lock that guards `value`.

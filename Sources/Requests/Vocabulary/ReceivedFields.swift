@@ -4,7 +4,7 @@
 ///
 /// Most fields of a response are never read, so one allocation is sufficient for a head (decision 0015).
 package struct ReceivedFields: @unchecked Sendable {  // the memory is written only while one value refers to it
-    /// The capacity of the memory, and how many fields and bytes of text it contains.
+    /// The capacity of the memory, and the numbers of fields and of bytes of text in it.
     package struct Counts {
         let capacity: Int
         var fields = 0

@@ -44,7 +44,7 @@ extension Redaction {
         }
     }
 
-    /// Whether an encoded value of a form contains JSON with a secret member.
+    /// Returns whether an encoded value of a form contains JSON with a secret member.
     private func hasSecretMember(inFormValue value: ArraySlice<UInt8>) -> Bool {
         guard value.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "\"") }) else { return false }
         let text = PercentEncoding.decode(String(decoding: value, as: UTF8.self))
@@ -141,7 +141,7 @@ extension Redaction {
         return values + others
     }
 
-    /// Whether the content of a JSON string is itself JSON with a secret member.
+    /// Returns whether the content of a JSON string is itself JSON with a secret member.
     private func hasSecretMember(inString string: ArraySlice<UInt8>) -> Bool {
         // Each level of strings has fewer bytes, and at most half of them are backslashes.
         guard string.contains(Escape.json.rawValue) else { return false }
@@ -159,7 +159,7 @@ extension Redaction {
         return !members(of: text, besides: []).isEmpty
     }
 
-    /// Whether the member with the quoted name `quoted` is secret.
+    /// Returns whether the member with the quoted name `quoted` is secret.
     private func isSecret(quoted: ArraySlice<UInt8>) -> Bool {
         // No secret name is longer, even with every character escaped twice.
         guard quoted.count < 1 << 10 else { return false }

@@ -44,7 +44,7 @@ public struct Redaction: Hashable, Sendable {
 }
 
 extension Redaction {
-    /// How secrets are treated in text.
+    /// The treatment of secrets in text.
     public enum Secrets: Hashable, Sendable {
         /// Secrets are replaced by ``Redaction/placeholder``.
         case redacted

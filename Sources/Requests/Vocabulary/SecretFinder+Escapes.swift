@@ -81,7 +81,7 @@ enum Escape: UInt8 {
 
 /// A search for backslashes that would form an escape with the first byte of a secret that follows.
 struct Lookahead {
-    /// How often percent-encoding can still be decoded, and how often JSON.
+    /// The numbers of times that percent-encoding and JSON can still be decoded.
     private let percent: Int
     private let json: Int
     private let isBeginning: (UInt32) -> Bool

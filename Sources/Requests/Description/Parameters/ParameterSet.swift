@@ -1,4 +1,4 @@
-/// A set of parameters of a request, and where they are sent.
+/// A set of parameters of a request, with the destination at which they are sent.
 ///
 /// A request can have several sets. When it is prepared, sets with the same destination are merged: a later value
 /// replaces an earlier value with the same name, and the last set determines the format. A form, JSON and a property

@@ -7,7 +7,7 @@ package final class CallingThread: TaskExecutor {
     private struct State {
         var jobs = JobQueue()
         var sleepers = SleepQueue()
-        /// How the thread waits; nil before its first wait without a job.
+        /// The object with which the thread waits; nil before its first wait without a job.
         var pause: (any ThreadPause)?
         /// Whether the thread is waiting and must be woken up to run a job.
         var isWaiting = false
@@ -17,7 +17,7 @@ package final class CallingThread: TaskExecutor {
         var isDone = false
         /// Whether the thread has stopped running jobs.
         var hasLeft = false
-        /// When the limits and the cancellation of the call are checked next.
+        /// The time of the next check of the limits and the cancellation of the call.
         var nextCheck: Deadline
 
         /// Marks the wait of the thread as ended, and returns the pause to wake; nil if it is not waiting.

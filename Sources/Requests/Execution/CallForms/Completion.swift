@@ -19,7 +19,7 @@ final class Completion<Value>: PendingCompletion {
     }
 
     private struct State: ~Copyable, Sendable {
-        /// Nil once the call has completed.
+        /// The completion handler; nil once the call has completed.
         var function: Function?
         /// The outcome, from its arrival until the completion.
         var outcome: Parcel<Outcome>?

@@ -1,4 +1,4 @@
-/// The tasks that sleep on a thread, and when to resume them.
+/// The tasks that sleep on a thread, with the instants at which they resume.
 struct SleepQueue {
     /// A continuation that is resumed with true when its time has come, or with false when it is cancelled.
     typealias Continuation = UnsafeContinuation<Bool, Never>

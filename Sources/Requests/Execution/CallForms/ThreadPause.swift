@@ -1,6 +1,6 @@
 import Dispatch
 
-/// How a ``CallingThread`` waits while none of its jobs can run.
+/// An object with which a ``CallingThread`` waits while none of its jobs can run.
 ///
 /// An executor that waits for descriptors supplies its own, which waits for them and for the jobs of the thread at
 /// once.

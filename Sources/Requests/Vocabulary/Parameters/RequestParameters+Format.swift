@@ -74,19 +74,19 @@ extension RequestParameters {
             case sorted
         }
 
-        /// How the elements of an array are named; the name is repeated by default.
+        /// The style of array elements: the name is repeated by default.
         public var arrays = ArrayStyle.repeated
-        /// How booleans are written: `true` or `false` by default.
+        /// The style of booleans: `true` or `false` by default.
         public var booleans = BooleanStyle.words
-        /// How null values are written: as a bare name by default.
+        /// The style of null values: a bare name by default.
         public var nulls = NullStyle.bareName
-        /// How dates are written: in ISO 8601 by default.
+        /// The style of dates: ISO 8601 by default.
         public var dates = DateStyle.iso8601
-        /// How spaces are encoded: as `%20` by default.
+        /// The encoding of spaces: `%20` by default.
         public var spaces = SpaceStyle.escaped
-        /// How names are ordered: by default as the parameters were added.
+        /// The order of names: by default the order in which the parameters were added.
         public var order = NameOrder.given
-        /// How names and values are percent-encoded: with ``PercentEncoding/strict`` by default.
+        /// The percent-encoding of names and values: ``PercentEncoding/strict`` by default.
         public var escaping = PercentEncoding.strict
         /// The function passed to ``custom(_:)``; nil if the other rules apply.
         package var serialize: (@Sendable (RequestParameters) throws -> String)?

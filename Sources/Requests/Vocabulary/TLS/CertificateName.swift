@@ -35,7 +35,7 @@ package struct CertificateName: Hashable, Sendable {
         isAddress = false
     }
 
-    /// Whether `other` is a name below this one; an address has none.
+    /// Returns whether `other` is a name below this one; an address has none.
     func contains(_ other: CertificateName) -> Bool {
         !isAddress && !other.isAddress && other.text.hasByteSuffix("." + text)
     }

@@ -3,7 +3,7 @@ extension TLSConfiguration {
     public struct Negotiation: Hashable, Sendable {
         private let values: Values
 
-        /// Copies share these values, which keeps metrics small.
+        /// The values, which copies share; that keeps metrics small.
         private final class Values: Hashable, Sendable {
             let version: String
             let cipherSuite: String?

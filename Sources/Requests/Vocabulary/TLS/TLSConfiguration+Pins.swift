@@ -44,7 +44,7 @@ extension TLSConfiguration {
 }
 
 extension TLSConfiguration.Pin {
-    /// Whether the pin applies to the server `name`: the pin's host, or a name below it.
+    /// Returns whether the pin applies to the server `name`: the pin's host, or a name below it.
     func applies(to name: CertificateName) -> Bool {
         guard let pinned = CertificateName(host) else { return false }
         return pinned == name || includesSubdomains && pinned.contains(name)

@@ -23,7 +23,7 @@ extension TLSConfiguration.Trust {
     /// The certificate authorities of the system; the environment is not read.
     public static let system = system(readsEnvironment: false)
 
-    /// The certificate authorities of the system.
+    /// Returns trust in the certificate authorities of the system.
     ///
     /// - Parameter readsEnvironment: Whether the variables SSL_CERT_FILE and SSL_CERT_DIR replace the system's
     ///   certificate authorities. It is an error if the file, or all folders that they name, cannot be read.
