@@ -13,7 +13,7 @@ struct LockedFile: Sendable {
         let description: String
     }
 
-    /// The longest wait for the lock, which other processes hold only for a moment.
+    /// The maximum time to wait for the lock, which other processes hold only for a moment.
     private static let lockTimeout = Duration.seconds(10)
 
     func lock() async throws(Problem) -> PartialFile {

@@ -13,7 +13,7 @@
 ///     }
 /// ```
 public struct StandardMiddleware: Sendable {
-    /// The middleware that is set, in order: the first one receives a request first, and its response last.
+    /// Returns the middleware that is set, in order: the first one receives a request first, and its response last.
     private func middleware(within environment: RequestEnvironment) -> [any Middleware] {
         let chain: [(any Middleware)?] = [
             observing(.calls, by: callObservers),

@@ -26,7 +26,7 @@ struct CacheEntryWriter {
 
     fileprivate static let responseMark: UInt8 = 1
     fileprivate static let variantsMark: UInt8 = 2
-    /// Added to the storage byte of a response that must be validated.
+    /// The bit that is added to the storage byte of a response that must be validated.
     fileprivate static let validationFlag: UInt8 = 0x80
 
     mutating func append(_ response: StoredResponse) {

@@ -84,7 +84,7 @@ extension CacheExchange {
 extension CacheExchange {
     /// The data that a cache records for a request that it forwards.
     struct ForwardedExchange: Sendable {
-        /// When the request was sent and the response received, in seconds since 1970.
+        /// The times at which the request was sent and the response received, in seconds since 1970.
         let requestTime: Double
         let responseTime: Double
         /// The number of invalidations before the request was sent.
@@ -102,8 +102,8 @@ extension CacheExchange {
         ///
         /// Middleware behind the cache has added or changed such a field, or could add it to a later request.
         ///
-        /// Then the cache cannot know which later requests select the response, so it must be validated each time.
-        /// Accept-Encoding is excepted, because the decoder adds the same value to each request.
+        /// The requests that select the response are then unknown, so it must be validated each time. Accept-Encoding
+        /// is excepted, because the decoder adds the same value to each request.
         func variesByHiddenFields(_ header: Header) -> Bool {
             guard let names = VariantList.names(in: header)?.map({ Field.Name($0) }), !names.isEmpty else {
                 return false

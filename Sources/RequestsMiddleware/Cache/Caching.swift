@@ -71,7 +71,7 @@ public struct Caching: Middleware {
     /// credentials that middleware or an executor adds after it. So all requests of a partition must belong to one
     /// user, except for requests whose fields identify the user.
     public struct Partition: Sendable {
-        /// Returns the prefix of the keys for a request; nil if no response may be stored or used.
+        /// A function that returns the prefix of the keys for a request; nil if no response may be stored or used.
         let prefix: @Sendable (PreparedRequest) -> String?
 
         /// A new partition that no other cache uses, with a random name.

@@ -94,7 +94,7 @@ package struct Freshness: Hashable, Sendable {
 }
 
 extension Freshness {
-    /// How a cache uses a stored response.
+    /// A cache's use of a stored response.
     package enum Use: Hashable, Sendable {
         case respond
         case respondAndValidate

@@ -6,7 +6,7 @@ struct StoredResponse: Sendable {
     let requestTime: Double
     let responseTime: Double
     let storage: Caching.Storage
-    /// The longest lifetime in seconds that is estimated from Last-Modified.
+    /// The maximum lifetime in seconds that is estimated from Last-Modified.
     let heuristicLimit: Double
     /// Whether the response must be validated before each use, although its fields do not say so.
     let needsValidation: Bool

@@ -83,7 +83,7 @@ extension CookieHandling: CustomReflectable {
 extension CookieHandling {
     /// The length of the field's name with the colon and the space, in bytes.
     static let fieldOverhead = "Cookie: ".utf8.count
-    /// The largest field that all servers accept, in bytes; curl has the same limit.
+    /// The maximum size in bytes of a field that all servers accept; curl has the same limit.
     static let fieldLimit = 8_190
 }
 

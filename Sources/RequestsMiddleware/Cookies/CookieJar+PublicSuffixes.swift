@@ -39,10 +39,10 @@ extension CookieJar {
 
         /// A rule for systems without a list, which regards too many domains as public suffixes rather than too few.
         ///
-        /// These are all top-level domains, and those below a top-level domain of two letters whose own label has at
-        /// most three letters, or is one such as `gouv`: `co.uk`, but also `bbc.uk`. Cookies of these domains are
-        /// rejected unless the host itself sets them. The rule does not know the suffixes of hosting services such as
-        /// `github.io`; programs that visit hosts of strangers need a list.
+        /// It covers all top-level domains. Below a top-level domain of two letters, it also covers each domain whose
+        /// first label has at most three letters or is one such as `gouv`: `co.uk`, but also `bbc.uk`. Cookies of these
+        /// domains are rejected unless the host itself sets them. The rule does not know the suffixes of hosting
+        /// services such as `github.io`; programs that visit hosts of strangers need a list.
         public static var conservative: PublicSuffixes { PublicSuffixes { SuffixGuess.contains($0) } }
 
         /// Returns whether `domain` is a public suffix; a dot at its end is ignored.

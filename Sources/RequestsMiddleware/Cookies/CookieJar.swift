@@ -41,22 +41,22 @@ public struct CookieJar: Sendable {
     public struct Limits: Hashable, Sendable {
         /// The maximum length of a cookie's name and value together, in bytes; a larger cookie is ignored.
         public var cookieSize: Int
-        /// The largest number of cookies.
+        /// The maximum number of cookies.
         ///
         /// Beyond it, expired cookies are removed, then the least recently used ones.
         public var count: Int
-        /// The largest number of cookies for one domain.
+        /// The maximum number of cookies for one domain.
         ///
         /// Beyond it, expired cookies are removed, then the least recently used ones, those without Secure first.
         public var countPerDomain: Int
-        /// The largest number of cookies that one response sets; further ones are ignored.
+        /// The maximum number of cookies that one response sets; further ones are ignored.
         public var countPerResponse: Int
-        /// The largest number of cookies in one request; further ones are left out.
+        /// The maximum number of cookies in one request; further ones are left out.
         public var countPerRequest: Int
         /// The maximum length of the Cookie field with its name, in bytes; the first cookie that exceeds it, and all
         /// after it, are left out.
         public var fieldSize: Int
-        /// The longest lifetime of a cookie (RFC 6265bis §5.5).
+        /// The maximum lifetime of a cookie (RFC 6265bis §5.5).
         public var lifetime: Duration
 
         /// Creates bounds; the defaults are from RFC 6265bis §6.1 and curl.

@@ -48,7 +48,7 @@ enum CookieScope {
         return host.hasSameBytes(as: "[::1]") || IPAddressText.range("127.0.0.0/8", contains: host)
     }
 
-    /// The domains above `host`, from the longest to the last label; none for an IP address.
+    /// Returns the domains above `host`, from the longest to the last label; none for an IP address.
     static func parents(of host: String) -> [Substring] {
         guard !isAddress(host) else { return [] }
         var parents: [Substring] = []

@@ -47,7 +47,7 @@ struct SetCookie {
         for attribute in parts.dropFirst().first?.split(separator: UInt8(ascii: ";")) ?? [] { read(attribute) }
     }
 
-    /// Whether a byte is a control character other than a tab.
+    /// Returns whether a byte is a control character other than a tab.
     static func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != 0x09) || byte == 0x7F }
 }
 

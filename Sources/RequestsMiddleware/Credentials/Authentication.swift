@@ -56,7 +56,7 @@ extension Authentication: AddsCredentials {
         next.subtracting(.streamsEncodedBodies).union(.addsCredentials)
     }
 
-    /// A text for the credentials that were replaced last, or “none” if the authenticator is suppressed.
+    /// Returns a text for the credentials that were replaced last, or “none” if the authenticator is suppressed.
     package func caller(of request: PreparedRequest) -> String {
         if SuppressedAuthentication.contains(authenticator) { return "none" }
         return (authenticator as? any ReplaceableCredentials)?.replacement ?? ""

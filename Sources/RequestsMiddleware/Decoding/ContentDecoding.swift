@@ -184,7 +184,7 @@ extension ContentDecoding {
 }
 
 extension PreparedRequest {
-    /// Returns where the coded body of a response to this request may end.
+    /// Returns the positions at which the coded body of a response to this request may end.
     fileprivate func end(of head: ResponseHead) -> DecodingChain.End {
         guard head.status.isSuccess else { return .completeOrEmpty }
         return permitsCutCoding(of: head) ? .anywhere : .complete

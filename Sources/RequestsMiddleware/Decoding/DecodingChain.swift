@@ -29,7 +29,7 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
     private static var pieceSize: Int { 64 << 10 }
     /// The number of bytes read and written after which other tasks should run.
     private static var workBudget: Int { 1 << 20 }
-    /// The work that each call of a decoder counts as, in bytes, so that many short members use up the budget too.
+    /// The cost of a call of a decoder, in bytes; it makes many short members use up the budget too.
     private static var callCost: Int { 64 }
 
     private var stages: [DecodingStage]

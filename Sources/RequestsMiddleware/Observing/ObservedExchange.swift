@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// One request, as its observers are notified of it.
+/// A request that observers watch.
 final class ObservedExchange: Sendable {
     private let observation: Observing.Observation
     /// The request with the fields of the observers.

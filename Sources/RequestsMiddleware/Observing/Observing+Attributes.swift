@@ -80,7 +80,7 @@ extension Observing {
         ///
         /// Any other method is `_OTHER`, so that a caller that invents methods does not create unlimited time series.
         ///
-        /// The default contains the methods of RFC 9110 and PATCH.
+        /// The default contains the methods of RFC 9110, PATCH and QUERY, as the conventions require.
         public var knownMethods: Set<HTTPMethod> = [
             .connect, .delete, .get, .head, .options, .patch, .post, .put, .trace,
         ]
@@ -96,7 +96,7 @@ extension Observing {
 }
 
 extension Observing.Semantics {
-    /// The name of `method` as an attribute.
+    /// Returns the name of `method` as an attribute.
     private func name(of method: HTTPMethod) -> String { knownMethods.contains(method) ? method.rawValue : "_OTHER" }
 
     /// Returns the attributes of the metrics of `request` that are known at its beginning; they have few different

@@ -33,7 +33,7 @@ extension Observing {
     /// An event of a request.
     @nonexhaustive
     public enum Event: Sendable {
-        /// A response has arrived whose body is streamed; here, its body is empty.
+        /// A response with a streamed body has arrived; in this value, its body is empty.
         case head(RawResponse)
         /// The request has ended; nothing follows.
         case end(Report)

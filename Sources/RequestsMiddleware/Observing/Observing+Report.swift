@@ -1,7 +1,7 @@
 import Requests
 
 extension Observing {
-    /// What happened to a request, from its beginning to its end.
+    /// The course of a request, from its beginning to its end.
     ///
     /// A request with a streamed body ends when the body is read to its end, fails, or is released before.
     public struct Report: Sendable {

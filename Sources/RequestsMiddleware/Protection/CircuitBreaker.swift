@@ -22,7 +22,7 @@ public struct CircuitBreaker: Middleware {
         public var failures: Int
         /// The time for which the circuit is open at first.
         public var pause: Duration
-        /// The longest time for which the circuit is open.
+        /// The maximum time for which the circuit is open.
         public var longestPause: Duration
         /// The number of probes at the same time, all of which must succeed; at least 1.
         public var probes: Int

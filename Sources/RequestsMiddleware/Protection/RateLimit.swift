@@ -30,7 +30,7 @@ public struct RateLimit: Middleware {
     private let clock: Retrying.Clock
     private let buckets = Buckets()
 
-    /// The longest pause that a response can cause.
+    /// The maximum pause that a response can cause.
     private static let longestPause = Duration.seconds(3_600)
 
     /// Creates the middleware with new buckets.
@@ -101,7 +101,7 @@ public struct RateLimit: Middleware {
         }
     }
 
-    /// Returns the longest time that a request may wait.
+    /// Returns the maximum time that a request may wait.
     private func limit(for request: PreparedRequest, at now: Deadline) throws(RequestError) -> Duration {
         guard request.limit != .distantFuture else { return maximumDelay }
         let remaining = request.limit.nanoseconds(since: now)
@@ -184,7 +184,8 @@ enum RateLimitFields {
         }
     }
 
-    /// Returns the longer one of `pause` and the pause in `item`, which counts only if it has no remaining requests.
+    /// Returns the longer of `pause` and the pause until the reset of `item`, which counts only if `item` has no
+    /// remaining requests.
     private static func longer(_ pause: Duration?, of item: Substring) -> Duration? {
         var (remaining, reset): (Int?, Int?)
         for parameter in item.splitBytes(at: ";") {

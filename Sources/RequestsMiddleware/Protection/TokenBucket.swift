@@ -83,6 +83,6 @@ struct TokenBucket: Sendable, OriginState {
 
     var isInitial: Bool { next == nil && blockedUntil == nil }
 
-    /// True for a bucket that is full again, because it is equivalent to a new one.
+    /// Whether the bucket is full again, and thus equivalent to a new one.
     var isForgettable: Bool { blockedUntil == nil && (next?.hasPassed ?? true) }
 }

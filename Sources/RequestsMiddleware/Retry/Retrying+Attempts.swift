@@ -111,7 +111,7 @@ extension Retrying: RepeatsExchanges {
 }
 
 extension HTTPStatus {
-    /// Whether a retry policy does not apply to the status.
+    /// Returns whether a retry policy does not apply to the status.
     ///
     /// It is below 400, or a 401 that the request's authenticator handles (decision 0030).
     func isFinal(for request: PreparedRequest) -> Bool {

@@ -69,7 +69,7 @@ extension DigestAuthenticator: AuthenticationChallenge.ProxyAuthenticator {
 }
 
 extension DigestChallenge {
-    /// Whether `request` can have credentials for the challenge although its body may not be known.
+    /// Returns whether `request` can have credentials for the challenge although its body may not be known.
     fileprivate func canProtect(_ request: AuthenticationChallenge.ProxyRequest) -> Bool {
         request.body != nil || offersAuthentication || !offersIntegrity
     }

@@ -11,7 +11,7 @@ struct DigestSession: Sendable {
     let clientNonce: String
     /// The hash of user name, realm and password, and for `-sess` also of the first nonces, in hexadecimal.
     let key: String
-    /// The user name as the server knows it, hashed if it requires that.
+    /// The user name, hashed if the server requires that.
     let username: DigestCredentials.Username
     private(set) var count: UInt32 = 0
     /// Whether a request with this nonce was accepted.

@@ -171,7 +171,7 @@ extension OAuthServer {
         }
     }
 
-    /// The identity of the app in the body.
+    /// Returns the identity of the app in the body.
     private func clientItems() throws(RequestError) -> [(name: String, value: String?)] {
         switch client.proof {
         case .none: [("client_id", client.id)]

@@ -66,7 +66,7 @@ public struct OAuthServer: RequestProviding {
 }
 
 extension OAuthServer {
-    /// The identity of an app at an authorization server, and how it is proven (RFC 6749 §2.3).
+    /// The identity of an app at an authorization server, with its proof (RFC 6749 §2.3).
     public struct ClientCredentials: Sendable {
         enum Proof: Sendable {
             case none

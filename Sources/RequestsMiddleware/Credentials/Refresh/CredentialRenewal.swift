@@ -21,7 +21,7 @@ final class RefreshMark: Sendable {
 
     var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
 
-    /// Whether the refresh is active and belongs to `renewal`.
+    /// Returns whether the refresh is active and belongs to `renewal`.
     func marks(_ renewal: AnyObject) -> Bool { self.renewal == ObjectIdentifier(renewal) && isActive }
 }
 

@@ -25,7 +25,7 @@ final class ReadyFields: Sendable {
 
     private struct State: Sendable {
         var ready: Ready?
-        /// Incremented when the credentials change, and when a refresh begins or ends.
+        /// The number of changes of the credentials, and of beginnings and ends of refreshes.
         var version = 0
     }
 

@@ -12,7 +12,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
         case failed(any Error)
     }
 
-    /// Whether credentials are valid, which a clock determines.
+    /// The validity of credentials, which a clock determines.
     enum Validity: Hashable {
         case valid, expiresSoon, expired
     }
@@ -44,7 +44,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
     /// The number of refreshes that have ended, which is also the index of the active or next one.
     private(set) var endedRefreshes = 0
     private(set) var lastOutcome = Outcome.refused
-    /// Incremented when the credentials change, and when a refresh begins or ends.
+    /// The number of changes of the credentials, and of beginnings and ends of refreshes.
     private(set) var changes = 0
     /// The number of times that the credentials were replaced from outside, as opposed to renewed.
     private(set) var replacements = 0

@@ -22,7 +22,7 @@ public struct RequestSigner: Sendable {
     private let sign: Function
     private let needsDigest: @Sendable (PreparedRequest) -> Bool
     private let hashes: any HashProvider
-    /// Waits until there are credentials for a request.
+    /// A function that waits until there are credentials for a request.
     private let wait: Wait?
 
     typealias Wait = @Sendable (PreparedRequest) async throws(RequestError) -> Void
