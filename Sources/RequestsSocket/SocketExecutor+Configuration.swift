@@ -97,9 +97,10 @@ extension SocketExecutor {
             set { hostResolver = HostResolver(newValue) }
         }
 
-        /// How files are sent.
+        /// The method of sending files.
         ///
-        /// Nil chooses: sent by the kernel to another machine, read and copied on this machine.
+        /// Nil chooses the method: files are sent by the kernel to another machine, and read and copied on this
+        /// machine.
         package var fileSending: FileSending?
 
         /// Whether TLS sessions are resumed; a benchmark of full handshakes sets false.

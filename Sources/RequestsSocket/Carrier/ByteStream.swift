@@ -9,7 +9,7 @@ import RequestsTLS
 struct ByteStream: ~Copyable {
     let channel: Channel
     private let secured: TLSStream?
-    /// What the last read and the last write of TLS wait for.
+    /// The directions for which the last read and the last write of TLS wait.
     private var directionsToRead = Interest.reading
     private var directionsToWrite = Interest.writing
 

@@ -35,7 +35,7 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     @exclusivity(unchecked) private var hasStandingReports = false
     /// The times at which the connection was established; empty for later exchanges.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
-    /// How files are sent; nil leaves the choice to ``sendsFiles``.
+    /// The method of sending files; nil leaves the choice to ``sendsFiles``.
     private let fileSending: FileSending?
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
@@ -118,7 +118,7 @@ extension Connection {
 
     var hasPartialWrite: Bool { stream.hasPartialWrite }
 
-    /// True for a peer on another machine, where sendfile saves a copy.
+    /// Whether the peer is on another machine, where sendfile saves a copy.
     ///
     /// To a peer on this machine all bytes are copied in any case, and faster from one buffer, which stays in the
     /// cache, than from the file's pages (decision 0014).

@@ -15,7 +15,7 @@ protocol ConnectionSupply: Sendable {
     /// Returns the lease that was granted to a call in the queue, which then leaves it; nil if there is none yet.
     func takeUp(_ waiter: Waiter) -> Lease?
 
-    /// Leaves the queue without a lease.
+    /// Removes a call from the queue, without a lease.
     func withdraw(_ waiter: Waiter)
 
     /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).

@@ -19,7 +19,7 @@ package struct AddressRace: Sendable {
     private var running = 0
     private var nextStart: Deadline?
 
-    /// Creates a race between `addresses`; each attempt starts `delay` after the one before it.
+    /// Creates a race between `addresses`; each attempt starts `delay` after the previous one.
     package init(_ addresses: [SocketAddress], delay: Duration) {
         waiting = Self.inTurns(addresses)[...]
         self.delay = delay

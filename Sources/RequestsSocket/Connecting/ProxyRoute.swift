@@ -54,7 +54,7 @@ final class ProxyRoute: Sendable {
     /// The name for errors, without credentials.
     var name: String { "the proxy \(target.host):\(proxy.port)" }
 
-    /// Whether the proxy reads and forwards requests for `target`; otherwise it only carries their bytes.
+    /// Returns whether the proxy reads and forwards requests for `target`; otherwise it only carries their bytes.
     func forwards(_ target: TargetURI) -> Bool { proxy.scheme != .socks5 && target.isHTTP }
 
     /// Returns the messages to the proxy that request a tunnel to `peer`.
@@ -82,7 +82,7 @@ final class ProxyRoute: Sendable {
 
     var hasAuthenticator: Bool { authenticator != nil }
 
-    /// Whether `request` is forwarded and its Proxy-Authorization is computed by an authenticator.
+    /// Returns whether `request` is forwarded and its Proxy-Authorization is computed by an authenticator.
     func signsIn(_ request: PreparedRequest) -> Bool {
         authenticator != nil && forwards(request.target) && !request.header.contains(.proxyAuthorization)
     }

@@ -26,7 +26,7 @@ final class TLSSettings: Sendable {
         state = Lock(State(configuration: configuration, context: makeContext(configuration)))
     }
 
-    /// Whether new connections would use `context`.
+    /// Returns whether new connections would use `context`.
     func isCurrent(_ context: TLSContext) -> Bool {
         state.withLock { $0.context === context }
     }
@@ -141,7 +141,7 @@ private final class ContextLoading: Sendable {
         self.context = context
     }
 
-    /// Nil while the load is in progress.
+    /// The result; nil while the load is in progress.
     var result: Result<Void, TLSError>? { state.withLock { $0.result } }
 
     var hasFailed: Bool {

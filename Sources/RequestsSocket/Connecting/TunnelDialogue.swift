@@ -46,7 +46,7 @@ struct ConnectDialogue: TunnelDialogue {
         case challenge
     }
 
-    /// The largest body of a challenge that is read, in bytes; after a larger one, another connection is used.
+    /// The maximum length in bytes of a challenge's body that is read; after a longer one, another connection is used.
     private static let longestChallenge = 16 << 10
 
     private let authority: String

@@ -3,7 +3,7 @@ import RequestsPOSIX
 
 // The loops that provide what an exchange and its connection need, and suspend for it.
 
-/// The transmissions of a request, each of which is an exchange on a connection.
+/// Functions that send a request, once or several times; each transmission is an exchange on a connection.
 enum Transmissions {
     /// Sends `request`, and returns the response; `transmission` is nil unless a proxy with an authenticator forwards
     /// it.

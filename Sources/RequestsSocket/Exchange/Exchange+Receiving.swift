@@ -104,7 +104,7 @@ extension Exchange where C: ~Copyable {
         }
     }
 
-    /// Whether the carrier can carry another request once at most `limit` bytes of the body have been read.
+    /// Returns whether the carrier can carry another request once at most `limit` bytes of the body have been read.
     private func canBeReused(within limit: Int) -> Bool {
         guard transfer.carrier.persists, state.hasSentRequest else { return false }
         return transfer.bodyLength.map { $0 <= limit } ?? (limit > 0)

@@ -1,7 +1,7 @@
 package import Requests
 package import RequestsPOSIX
 
-/// The progress of an exchange in both directions: how far the request was sent, and how far the response has arrived.
+/// The progress of an exchange in both directions: sending the request and receiving the response.
 ///
 /// Both progress at the same time (RFC 9112 §9.5, decision 0057). Each cell names the next step, and what the
 /// exchange needs for it:
@@ -116,7 +116,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var state = ExchangeState()
     var transfer: Transfer<C>
 
-    /// How long the body waits for 100 (Continue); nil once that wait has begun.
+    /// The time for which the body waits for 100 (Continue); nil once that wait has begun.
     var continueTimeout: Duration?
     /// Whether to try receiving the response without a wait, as soon as the request has been sent.
     ///

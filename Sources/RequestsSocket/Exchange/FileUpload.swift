@@ -90,7 +90,7 @@ struct FileUpload: Sendable {
     }
 }
 
-/// How the bytes of a larger file are sent.
+/// A method of sending the bytes of a larger file.
 package enum FileSending: CaseIterable, Sendable {
     /// The kernel sends the file's pages (sendfile).
     case byKernel

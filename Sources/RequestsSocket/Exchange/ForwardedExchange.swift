@@ -2,7 +2,7 @@ import Requests
 
 /// Requests that a proxy with an authenticator forwards, and that are sent again after its challenges.
 enum ForwardedExchange {
-    /// Whether the authenticator of a proxy provides credentials for `request`.
+    /// Returns whether the authenticator of a proxy provides credentials for `request`.
     static func signsIn(_ request: PreparedRequest, over handle: PoolHandle) -> Bool {
         guard let proxies = handle.pool.proxies, proxies.haveAuthenticators else { return false }
         return (try? proxies.route(to: request.target))?.signsIn(request) ?? false

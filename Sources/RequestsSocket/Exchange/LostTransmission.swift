@@ -30,7 +30,7 @@ package struct LostTransmission: Sendable {
     /// Whether the peer had closed the connection, as servers do with idle connections.
     package var isStale: Bool { isReused && error.reason == .connectionLost && !hasBegunResponse }
 
-    /// Whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
+    /// Returns whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
         isUnprocessed && number < 3 || isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
     }

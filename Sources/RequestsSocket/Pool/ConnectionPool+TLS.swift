@@ -3,7 +3,7 @@ import RequestsPOSIX
 import RequestsTLS
 
 extension ConnectionPool {
-    /// Whether new connections would have the TLS settings of `connection`.
+    /// Returns whether new connections would have the TLS settings of `connection`.
     func isCurrent(_ connection: Connection) -> Bool {
         guard let context = connection.stream.context else { return true }
         return (connection.slot.origin.isForwarded ? security.proxy : security.origin).isCurrent(context)

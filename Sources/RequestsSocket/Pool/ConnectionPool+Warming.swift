@@ -4,8 +4,7 @@ import RequestsPOSIX
 extension ConnectionPool {
     /// Establishes connections to the origin of `url` until `count` are idle or a limit is reached.
     ///
-    /// All connections are taken, as calls take them, before the first is put back; otherwise two tasks could receive
-    /// the same one.
+    /// All connections are taken before the first is put back: otherwise two tasks could receive the same connection.
     func warm(_ url: URL, _ count: Int, within timeout: Duration?) async throws(RequestError) {
         var request = try PreparedRequest(url: url)
         request.timeouts.connect = timeout

@@ -195,7 +195,7 @@ extension ConnectionPool {
         Slot(origin, at: place, of: self)
     }
 
-    /// Leaves the queue; a grant that was made in the meantime goes to the next call.
+    /// Removes a call from the queue; a grant that was made in the meantime goes to the next call.
     func withdraw(_ waiter: Ledger.Waiter) {
         switch state.withLock({ $0.ledger.withdraw(waiter) }) {
         case nil: return
