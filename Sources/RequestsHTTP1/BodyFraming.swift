@@ -1,6 +1,6 @@
 package import Requests
 
-/// How the end of a body is determined (RFC 9112 §6.3).
+/// The framing of a message, which determines the end of its body (RFC 9112 §6.3).
 package enum BodyFraming: Hashable, Sendable {
     /// There is no body, not even an empty one: the message ends with its head.
     case none

@@ -6,7 +6,7 @@ package import Requests
 /// ``Event/end(trailers:)`` are the start of the next request. After an error the server sends
 /// ``WireError/statusHint`` and closes the connection.
 package struct RequestReader: Sendable {
-    /// What the consumed bytes mean.
+    /// An event in the consumed bytes.
     package enum Event: Hashable, Sendable {
         case needMore
         /// The head of the request.

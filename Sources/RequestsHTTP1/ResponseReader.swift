@@ -11,7 +11,7 @@ package import Requests
 /// Bytes that remain after ``Event/end(trailers:)`` are unsolicited: do not reuse such a connection.
 /// An error is final: do not use the reader after it.
 package struct ResponseReader: Sendable {
-    /// What the consumed bytes mean.
+    /// An event in the consumed bytes.
     package enum Event: Hashable, Sendable {
         case needMore
         /// An interim response (1xx, except 101); the final response follows.

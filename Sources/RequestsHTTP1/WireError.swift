@@ -12,7 +12,7 @@ package enum WireError: Error, Hashable, Sendable {
     /// The connection ended before the message was complete (RFC 9112 §8).
     case truncated(Place)
 
-    /// Where in a message the connection ended.
+    /// The place in a message at which the connection ended.
     package enum Place: String, CaseIterable, Hashable, Sendable {
         /// Before the first byte, as on a pooled connection that the peer has closed.
         case beforeMessage = "before the first byte"

@@ -13,7 +13,7 @@ package struct StreamSlot: Hashable, Sendable {
     }
 }
 
-/// An occurrence on a connection that its user must know.
+/// An event on a connection, for the connection's user.
 package enum ConnectionEvent: Sendable {
     /// An interim response (1xx); the final one follows.
     case interim(StreamSlot, HTTPStatus, Header)
@@ -58,7 +58,7 @@ package enum MessageHead: Sendable {
     /// The pseudo-header fields of a request (RFC 9113 §8.3.1), as received, and its fields.
     package struct RequestHead: Sendable {
         package var method: HTTPMethod
-        /// Nil for CONNECT.
+        /// The scheme; nil for CONNECT.
         package var scheme: String?
         package var authority: String?
         /// The path and the query; `*` for OPTIONS; nil for CONNECT.

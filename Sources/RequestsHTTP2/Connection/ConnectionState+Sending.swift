@@ -69,7 +69,7 @@ extension ConnectionState {
         return block
     }
 
-    /// Whether bytes of the head of the request were sent, so that the peer may act on it.
+    /// Returns whether bytes of the head of the request were sent, so that the peer may act on it.
     package func hasSentHead(of slot: StreamSlot) -> Bool {
         streams.index(of: slot).map { streams[$0].start < queue.written } ?? true
     }

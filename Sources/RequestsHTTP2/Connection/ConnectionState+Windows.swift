@@ -24,7 +24,7 @@ extension ConnectionState {
         if streams[index].receiveWindow.size > size { returnWindow(of: index, at: now) }
     }
 
-    /// Whether the peer waits for the window: two updates are less than two round trips apart.
+    /// Returns whether the peer waits for the window: two updates are less than two round trips apart.
     ///
     /// Windows do not grow if the round trip is below 1 ms, or unknown.
     private func isWindowTooSmall(_ index: Int, at now: Deadline) -> Bool {

@@ -2,9 +2,9 @@ package import Requests
 
 /// A connection of HTTP/2 (RFC 9113), as a value that performs no I/O and has no clock.
 ///
-/// Pass it what arrives with ``receive(_:at:into:)``, and send what ``output()`` returns. All functions are called
-/// under one lock; bodies are never copied: events and ``OutputPiece/body(_:count:)`` name bytes that their owner
-/// keeps.
+/// Pass the received bytes to ``receive(_:at:into:)``, and send the pieces that ``output()`` returns. All functions are
+/// called under one lock. Bodies are never copied: events and ``OutputPiece/body(_:count:)`` refer to bytes that their
+/// owner keeps.
 package struct ConnectionState: ~Copyable, Sendable {
     let role: HTTP2Role
     let limits: HTTP2Limits
@@ -45,9 +45,9 @@ package struct ConnectionState: ~Copyable, Sendable {
     // MARK: Ends and budgets
     /// The places of streams that we have reset, which the peer may still count.
     var heldPlaces: [HeldPlace] = []
-    /// The number of free places that the user of this value knows of.
+    /// The number of free places that was last reported to the user.
     var knownPlaces = 0
-    /// Whether the user of a client knows that the connection takes no more streams.
+    /// Whether the user of a client has been notified that the connection takes no more streams.
     var hasReportedDraining = false
     /// Whether we take no more streams: after ``drain()`` or too many cancellations, or if the peer may be lost.
     var hasDrained = false
@@ -58,7 +58,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// The error that ended the connection.
     package internal(set) var failure: HTTP2Error?
     var emptyFrames = Allowance(HTTP2Limits.emptyFrames)
-    /// The number of frames that may be under way to streams that have ended before the peer knew it.
+    /// The number of frames that may still arrive for streams that have ended, because the peer did not know it yet.
     var lateFrames = 0
     var streamErrors = Allowance(HTTP2Limits.streamErrors)
     var cancellations: LeakingCount
@@ -173,7 +173,7 @@ package struct ConnectionState: ~Copyable, Sendable {
         events.append(.draining)
     }
 
-    /// Records that fewer places are free than the user knows of, so that an event follows when there are more.
+    /// Records that fewer places are free than were last reported, so that an event follows when there are more.
     mutating func noteFewerPlaces() { knownPlaces = min(knownPlaces, freePlaces) }
 
     // MARK: Budgets
@@ -183,7 +183,8 @@ package struct ConnectionState: ~Copyable, Sendable {
         guard emptyFrames.take() else { throw HTTP2Error(.manyEmptyFrames, in: type, on: stream) }
     }
 
-    /// Counts a frame of a stream that is closed, as one that carries nothing unless it may have been under way.
+    /// Counts a frame of a closed stream as one that carries nothing, unless it may have been sent before the peer knew
+    /// of the end.
     mutating func countLateFrame(_ type: FrameType?, on stream: StreamID) throws(HTTP2Error) {
         guard lateFrames == 0 else { return lateFrames -= 1 }
         try countEmptyFrame(type, on: stream)

@@ -6,7 +6,7 @@ package struct HTTP2Limits: Sendable {
     package var interimResponses = 20
     /// The receive window with which a stream begins, in bytes: 256 KiB.
     ///
-    /// A smaller value than 65,535 has no effect, because the peer may send so much before it knows the limit.
+    /// Values below 65,535 have no effect, because the peer may send as many bytes before it receives the limit.
     package var streamWindow = 256 * 1024 {
         didSet { streamWindow = max(streamWindow, WindowSize.initial) }
     }
@@ -39,7 +39,7 @@ package struct HTTP2Limits: Sendable {
     static let acknowledgements = 1_000
     /// The number of frames that carry nothing, without useful bytes between them (CVE-2019-9511, CVE-2019-9518).
     static let emptyFrames = 1_000
-    /// The number of frames that may be under way to a stream that has ended: two heads, trailers and RST_STREAM.
+    /// The number of frames that may still arrive for a stream that has ended: two heads, trailers and RST_STREAM.
     static let lateFrames = 4
     /// The number of streams that may fail because of the peer, without complete messages between them.
     static let streamErrors = 100

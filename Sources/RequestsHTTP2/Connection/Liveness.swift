@@ -6,8 +6,9 @@ struct Liveness: Sendable {
     private static let pingLimit = Duration.seconds(10)
     /// The silence after which a request is sent with a PING.
     private static let silence = Duration.seconds(15)
-    /// The number of PINGs without HEADERS or DATA of the peer between them: a server of gRPC closes the connection at
-    /// the third or fourth.
+    /// The maximum number of PINGs without HEADERS or DATA from the peer between them.
+    ///
+    /// A gRPC server closes the connection at the third or fourth.
     private static let pings = 2
 
     private let settingsSent: Deadline
@@ -80,7 +81,7 @@ struct Liveness: Sendable {
         return deadline < .distantFuture
     }
 
-    /// The time for which the peer may not know that a stream was reset.
+    /// The time for which the peer may still send to a stream that was reset.
     var resetDelay: Duration { min(max(roundTrip ?? .seconds(1), .milliseconds(5)), .seconds(1)) }
 }
 

@@ -26,7 +26,7 @@ struct ReceiveWindow: Sendable {
         unreturned += min(count, size - available - unreturned)
     }
 
-    /// Whether so much is consumed that a WINDOW_UPDATE is due: half of the window.
+    /// Whether a WINDOW_UPDATE is due, because half of the window has been consumed.
     var isUpdateDue: Bool { unreturned > 0 && unreturned >= size / 2 }
 
     /// Makes the window larger; the next WINDOW_UPDATE includes the difference.

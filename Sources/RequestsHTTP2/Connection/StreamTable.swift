@@ -37,7 +37,7 @@ struct StreamTable: Sendable {
         return index(of: slot.stream)
     }
 
-    /// The slot of the record at `index`.
+    /// Returns the slot of the record at `index`.
     func slot(at index: Int) -> StreamSlot {
         StreamSlot(index: index, stream: records[index].id)
     }

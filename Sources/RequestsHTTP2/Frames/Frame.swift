@@ -50,10 +50,10 @@ package enum Frame: Hashable, Sendable {
 
     /// The announcement that the peer accepts no more streams (RFC 9113 §6.8).
     package struct GoAway: Hashable, Sendable {
-        /// The largest number of bytes of debug data that are kept.
+        /// The maximum number of bytes of debug data that are kept.
         static let maximumDebugData = 256
 
-        /// The largest number of the streams that the peer may have processed.
+        /// The highest number of a stream that the peer may have processed.
         package let lastStream: StreamID
         package let code: HTTP2ErrorCode
         /// At most 256 bytes of the peer's additional debug data.

@@ -10,9 +10,9 @@
 package struct FrameReader: ~Copyable, Sendable {
     /// The bytes with which a client begins a connection (RFC 9113 §3.4).
     package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    /// The largest payload: the default of SETTINGS_MAX_FRAME_SIZE, which is never raised.
+    /// The maximum size of a payload: the default of SETTINGS_MAX_FRAME_SIZE, which is never raised.
     package static let maximumPayload = 16_384
-    /// The largest number of CONTINUATION frames of a header block.
+    /// The maximum number of CONTINUATION frames in a header block.
     static let maximumContinuations = 8
 
     /// A header block whose last frame has not arrived.
@@ -129,7 +129,8 @@ package struct FrameReader: ~Copyable, Sendable {
         guard isValidLength(header) else { throw .frameSize }
     }
 
-    /// Whether the type allows the length; PRIORITY is checked later, because a wrong length concerns only its stream.
+    /// Returns whether the type allows the length; PRIORITY is checked later, because a wrong length concerns only its
+    /// stream.
     private func isValidLength(_ header: FrameHeader) -> Bool {
         switch header.type {
         case .resetStream, .windowUpdate: header.length == 4

@@ -1,6 +1,6 @@
 import Requests
 
-/// Whether the tables of both sides store a field that is sent (RFC 7541 §6.2).
+/// The rule for storing a sent field in the tables of both sides (RFC 7541 §6.2).
 enum FieldIndexing: Sendable {
     case incremental
     /// The value is unlikely to be sent again, and would remove others from the table.
@@ -9,7 +9,7 @@ enum FieldIndexing: Sendable {
     /// §7.1).
     case never
 
-    /// A shorter cookie can be guessed.
+    /// The minimum length of a cookie that is stored in tables; a shorter one can be guessed.
     private static let smallestIndexedCookie = 20
 
     /// The names of credentials.

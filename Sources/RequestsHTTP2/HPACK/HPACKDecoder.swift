@@ -5,7 +5,7 @@ package import Requests
 /// A block arrives in fragments, which are decoded as they arrive. After a malformed block, or one that is too large,
 /// the decoder must not be used again.
 package struct HPACKDecoder: ~Copyable {
-    /// The largest unused buffer that is kept for the next block.
+    /// The maximum capacity of an unused buffer that is kept for the next block.
     private static let keptCapacity = 16 << 10
     /// The number of bytes that may be copied only for the table, as a multiple of the limit for the list.
     ///
@@ -13,7 +13,7 @@ package struct HPACKDecoder: ~Copyable {
     private static let copiedLimits = 64
 
     private var table = HPACKTable()
-    /// The limit of the table that the peer has acknowledged.
+    /// The maximum table size that the peer has acknowledged.
     private var maximumTableSize = 4096
     /// The lowest limit since the last block, if the peer must reduce the table before the next field.
     private var requiredTableSize: Int?

@@ -2,7 +2,7 @@ import Requests
 
 /// An encoder of the header blocks of one direction of a connection (RFC 7541).
 package struct HPACKEncoder: ~Copyable {
-    /// The largest table that is used, whatever the peer allows.
+    /// The maximum size of the table that is used, whatever the peer allows.
     private static let tableSizeLimit = 4096
 
     private var table = HPACKTable()

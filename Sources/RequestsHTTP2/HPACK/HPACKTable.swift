@@ -7,7 +7,7 @@ struct HPACKTable: ~Copyable {
     private var fields = FieldQueue()
     /// The size of the dynamic table: for each field, the bytes of its name and value, and 32 (RFC 7541 §4.1).
     private(set) var size = 0
-    /// The largest size of the dynamic table; at first, the default of SETTINGS_HEADER_TABLE_SIZE.
+    /// The maximum size of the dynamic table; at first, the default of SETTINGS_HEADER_TABLE_SIZE.
     private(set) var maximumSize = 4096
 
     /// The indices of both tables.
