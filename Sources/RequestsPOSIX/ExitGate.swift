@@ -41,7 +41,7 @@ package enum ExitGate {
         state.subtract(1, ordering: .releasing)
     }
 
-    /// The longest time in milliseconds for which an exit waits.
+    /// The maximum time in milliseconds for which an exit waits.
     ///
     /// A use takes less, except one whose callback exits the process.
     private static let longestWait = 1_000

@@ -1,8 +1,7 @@
 import CRequestsPOSIX
 @_spi(Lock) package import Requests
 
-/// How a thread waits by itself, with poll(2), for all descriptors of the tasks on that thread; the reactor is not
-/// involved.
+/// A thread's own wait, with poll(2), for all descriptors of the tasks on that thread; the reactor is not involved.
 ///
 /// One thread calls `wait` and `processEvents`; any thread may call `wake`. The tasks pass this value to the functions
 /// of `Channel` to wait.

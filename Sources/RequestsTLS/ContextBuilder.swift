@@ -2,7 +2,7 @@ import CRequestsPOSIX
 import Requests
 import RequestsPOSIX
 
-/// Configures an SSL_CTX, which no connection uses yet.
+/// A builder of an SSL_CTX, which no connection uses yet.
 struct ContextBuilder {
     let loaded: LoadedTLS
     let object: UnsafeMutableRawPointer

@@ -9,7 +9,7 @@ package struct SystemTrust: Sendable {
     package var files: [String]
     /// Folders whose files are named by the hash of a subject, as OpenSSL looks them up; used if no file exists.
     package var folders: [String]
-    /// Returns a variable of the environment; nil if it is not set.
+    /// A function that returns a variable of the environment; nil if it is not set.
     package var environment: @Sendable (String) -> String?
 
     package init(
@@ -103,7 +103,7 @@ extension ContextBuilder {
         FileManager.default.fileExists(atPath: file) && trust(file: file, folder: nil)
     }
 
-    /// Whether a folder has a name such as `4a6481c9.0`, by which OpenSSL finds certificates.
+    /// Returns whether a folder has a name such as `4a6481c9.0`, by which OpenSSL finds certificates.
     static func hasHashedNames(_ folder: String) -> Bool {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.contains { name in

@@ -47,7 +47,7 @@ package final class TLSContext: Sendable {
     ///   - configuration: The settings of the connections.
     ///   - systemTrust: The places of the system's certificates.
     ///   - library: The library to use.
-    ///   - maximumSessions: The greatest number of sessions to keep for resumption; 0 resumes none.
+    ///   - maximumSessions: The maximum number of sessions to keep for resumption; 0 resumes none.
     ///   - now: The current time in seconds since 1970, which decides how long a session can be resumed.
     package init(
         client configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, library: TLSLibrary = .shared,

@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 
 enum TLSFile {
-    /// The greatest size of a file in bytes; the bundles of systems have less than 1 MB.
+    /// The maximum size of a file in bytes; the certificate bundles of systems have less than 1 MB.
     static let limit = 16 << 20
 
     /// Returns the content of the file at `path`.

@@ -87,7 +87,7 @@ package final class TLSLibrary: Sendable {
 
     private static let cryptoNames = ["libcrypto.so.3", "libcrypto.so.1.1"]
 
-    /// Whether a version has the interface that the table declares: 1.1.1, or 3.
+    /// Returns whether a version has the interface that the table declares: 1.1.1, or 3.
     package static func isSupported(version: UInt) -> Bool {
         version >= 0x1010_1000 && version < 0x1020_0000 || version >> 28 == 3
     }

@@ -76,7 +76,7 @@ package final class TLSStream {
     /// After it, the socket may seem idle until the peer closes it.
     private var hasEnded = false
 
-    /// What carries the bytes; it is kept while the stream exists.
+    /// The carrier of the bytes; it is kept while the stream exists.
     private enum Carrier {
         case channel(Channel)
         case transport(any TLSTransport)

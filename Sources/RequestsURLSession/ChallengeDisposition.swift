@@ -1,4 +1,4 @@
-/// What to do with an authentication challenge; it depends only on the challenge's method.
+/// The treatment of an authentication challenge; it depends only on the challenge's method.
 ///
 /// Credentials are a header field of the request. So a server that requests them in another way gets no response to its
 /// challenge, and the 401 is returned. Challenges about the connection (ServerTrust, ClientCertificate) must not be

@@ -9,7 +9,7 @@ enum Platform {
     /// Whether the session has challenges about the connection, which a handler or TLS settings need.
     static let hasConnectionChallenges = true
 
-    /// The queue for the delegate; nil makes the session create a serial queue.
+    /// Returns the queue for the delegate; nil makes the session create a serial queue.
     static func delegateQueue() -> OperationQueue? { nil }
 
     /// Does nothing: Apple's URLSession adds its fields (Accept, Accept-Language, User-Agent) later.

@@ -22,7 +22,7 @@ enum Platform {
         _ challenge: URLAuthenticationChallenge, with tls: SessionTLS
     ) -> ServerEvaluation? { nil }
 
-    /// The queue for the delegate, which runs the delegate's methods at once, on the session's own queue.
+    /// Returns the queue for the delegate, which runs the delegate's methods at once, on the session's own queue.
     ///
     /// This saves three operations per request, and a download that is written there cannot run ahead of the disk.
     static func delegateQueue() -> OperationQueue? { InlineQueue() }

@@ -53,7 +53,7 @@ final class SessionExchange: Sendable {
         var reader: CheckedContinuation<Chunk, Never>?
     }
 
-    /// What must be done outside the lock after a change of state.
+    /// Actions to perform outside the lock after a change of state.
     struct Effects {
         var isOver = false
         var cancelsTask = false

@@ -9,7 +9,7 @@ enum SessionExecutors {
 
     private static let entries = Lock<[ObjectIdentifier: Entry]>([:])
 
-    /// Returns the executor with the configuration of `session`, the same one on each call.
+    /// Returns the executor with the configuration of `session`; each call returns the same one.
     static func executor(for session: URLSession) -> URLSessionExecutor {
         let known = entries.withLock { entries in
             entries[ObjectIdentifier(session)].flatMap { $0.session === session ? $0.executor : nil }

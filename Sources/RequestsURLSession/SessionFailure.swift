@@ -1,4 +1,4 @@
-/// An error of URLSession, and how it is translated to a reason of this library (L4, T-87).
+/// An error of URLSession, with its translation to a reason of this library (L4, T-87).
 ///
 /// The codes differ between the two implementations: Foundation on Linux has a code for only a few of libcurl's results
 /// and reports all others as unknown, with libcurl's own text.

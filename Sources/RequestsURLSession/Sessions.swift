@@ -107,7 +107,7 @@ extension URLSessionConfiguration {
     /// The executor enforces the limits itself.
     static let longestInterval: TimeInterval = 7 * 24 * 60 * 60
 
-    /// Returns a copy with the keys overridden on which the executor's contract depends.
+    /// Returns a copy in which the keys that the executor's contract depends on are overridden.
     fileprivate func overridden() -> URLSessionConfiguration {
         // `copy()` returns an object of the same class, so the cast succeeds.
         guard let copy = copy() as? URLSessionConfiguration else { return self }

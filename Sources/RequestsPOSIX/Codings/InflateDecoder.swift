@@ -71,7 +71,7 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain a
         return (read, written)
     }
 
-    /// Initializes zlib for the format, which for deflate the `first` byte determines.
+    /// Initializes zlib for the format; for deflate, the `first` byte determines it.
     private func begin(_ first: UInt8) throws(CodingFault) {
         let format = format ?? (first & 0x0F == 8 && first >> 4 <= 7 ? .wrapped : .raw)
         self.format = format

@@ -49,7 +49,7 @@ struct CertificateReader {
     /// The SHA-256 fingerprint of the SubjectPublicKeyInfo (RFC 7469 §2.4).
     var publicKeyFingerprint: TLSConfiguration.Fingerprint? { Self.digest(Data(publicKey)) }
 
-    /// SHA-256 of the certificate.
+    /// The SHA-256 digest of the certificate.
     var fingerprint: TLSConfiguration.Fingerprint? { Self.digest(der) }
 
     private static func digest(_ bytes: Data) -> TLSConfiguration.Fingerprint? {

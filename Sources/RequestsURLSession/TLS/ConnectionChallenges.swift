@@ -1,4 +1,4 @@
-/// How an executor responds to challenges about the connection (ServerTrust and ClientCertificate).
+/// The responses of an executor to challenges about the connection (ServerTrust and ClientCertificate).
 struct ConnectionChallenges: Sendable {
     /// The settings for evaluating servers; nil leaves that to the system.
     let tls: SessionTLSSettings?
