@@ -15,7 +15,7 @@ package struct ClientRun: Sendable {
     let baseURL: URL
     let callStyle: CallStyle
 
-    /// How the requests are performed.
+    /// A style of performing the requests.
     enum CallStyle: Sendable {
         /// Awaited exchanges of a request that is prepared once.
         case awaited

@@ -1,6 +1,6 @@
 /// An executor to test, with its transport and its known deviations.
 public struct ExecutorUnderTest: Sendable {
-    /// How the executor reaches the server.
+    /// The transport between the executor and the server.
     enum Transport: Hashable {
         case memory, loopback, unixSocket, tls
     }
@@ -47,7 +47,7 @@ public struct ExecutorUnderTest: Sendable {
         return copy
     }
 
-    /// How calls are made.
+    /// A style of calls.
     package enum CallStyle: String, CaseIterable, Sendable {
         /// An awaited call.
         case async

@@ -1,7 +1,7 @@
 import Requests
 
 extension MockExecutor {
-    /// What a mock does with a request that no stub matches.
+    /// The handling of a request that no stub matches.
     public struct Unmatched: Sendable {
         indirect enum Kind: Sendable {
             case throwing
@@ -37,15 +37,15 @@ extension MockExecutor {
         /// `ResponseHead.isInterceptedByMock` recognizes it.
         public static var intercepting: Unmatched { intercepting(status: 500) }
 
-        /// The response is the one of ``intercepting`` with another status.
+        /// Returns the handling of ``intercepting``, with another status of the response.
         public static func intercepting(status: HTTPStatus) -> Unmatched { Unmatched(kind: .intercepting(status)) }
 
-        /// The request is passed to `executor`, such as one that uses the network.
+        /// Returns a handling that passes the request to `executor`, such as one that uses the network.
         public static func passingThrough(to executor: any RequestExecutor) -> Unmatched {
             Unmatched(kind: .passing(executor))
         }
 
-        /// The handling is the one that `choose` returns for each request.
+        /// Returns a handling that `choose` determines for each request.
         public static func choosing(_ choose: @escaping @Sendable (PreparedRequest) -> Unmatched) -> Unmatched {
             Unmatched(kind: .choosing(choose))
         }
@@ -59,7 +59,7 @@ extension MockExecutor {
 }
 
 extension MockResponse {
-    /// The response of PMHTTP to a request that it intercepts (PM-126).
+    /// Returns the response of PMHTTP to a request that it intercepts (PM-126).
     static func intercepted(_ status: HTTPStatus, _ text: String) -> MockResponse {
         MockResponse.data(Data(text.utf8), contentType: .utf8Text, status: status)
             .adding(headerField: Field(name: .cacheControl, value: "no-store"))

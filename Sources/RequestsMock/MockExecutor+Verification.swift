@@ -62,7 +62,7 @@ extension MockExecutor {
         public let description: String
     }
 
-    /// The endpoints of type `type` that were performed, oldest first, within the limits of ``Recording``.
+    /// Returns the endpoints of type `type` that were performed, oldest first, within the limits of ``Recording``.
     ///
     /// ```swift
     /// #expect(mock.endpoints(of: Users.self) == [.me, .named("octocat")])

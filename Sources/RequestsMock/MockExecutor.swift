@@ -220,7 +220,7 @@ extension MockExecutor {
         }
     }
 
-    /// The status of an intercepted request; nil if `request` would not be intercepted.
+    /// Returns the status of an intercepted request; nil if `request` would not be intercepted.
     private func interceptionStatus(of request: PreparedRequest) -> HTTPStatus? {
         if case .intercepting(let status) = unmatched.resolved(for: request) { status } else { nil }
     }

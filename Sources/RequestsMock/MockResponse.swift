@@ -28,7 +28,7 @@ public struct MockResponse: Sendable {
     /// The pace at which the body arrives; nil for the chunks of the events.
     var pace: Pace?
 
-    /// How fast a body arrives: the size of its chunks and the time between them.
+    /// The pace of a body: the size of its chunks and the time between them.
     struct Pace: Sendable {
         let bytes: Int
         let pause: Duration

@@ -1,9 +1,9 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// Writes one response according to its behavior, including faults.
+/// A writer of one response according to its behavior, including faults.
 struct ResponseOutput {
-    /// How the end of the body is marked.
+    /// The framing of the body, which marks its end.
     enum Framing {
         case none, counted, untilClose
         case chunked(sizes: [Int])

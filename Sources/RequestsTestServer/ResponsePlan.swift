@@ -1,7 +1,6 @@
 import RequestsHTTP1
 
-/// How a response is framed and whether its connection is kept; the response, the request and the behavior determine
-/// both.
+/// The framing of a response, and whether its connection is kept; the response, the request and the behavior decide.
 struct ResponsePlan {
     let framing: ResponseOutput.Framing
     /// The value of Content-Length; nil if the field is not sent.

@@ -1,9 +1,9 @@
 extension TestServer {
-    /// How the server sends one response: its framing, its pace and its faults.
+    /// The server's behavior while it sends one response: its framing, its pace and its faults.
     ///
     /// The response itself comes from the executor that is served.
     public struct Behavior: Sendable {
-        /// How the end of the body is marked.
+        /// The framing, which marks the end of the body.
         public var framing: Framing
 
         /// The fault to inject; nil for none.
@@ -57,7 +57,7 @@ extension TestServer {
             package var status: HTTPStatus
             /// Whether the response contains `Connection: close`; the connection then ends after the request.
             package var announcesClose: Bool
-            /// How the server continues after the response.
+            /// The server's action after the response.
             package var next: Continuation
 
             /// Creates a response from its parts.
@@ -67,7 +67,7 @@ extension TestServer {
                 self.next = next
             }
 
-            /// How the server continues after an early response.
+            /// The server's action after an early response.
             package enum Continuation: Hashable, Sendable, CaseIterable {
                 /// It reads the body to its end.
                 case reads
@@ -78,7 +78,7 @@ extension TestServer {
             }
         }
 
-        /// How the end of a body is marked (RFC 9112 §6).
+        /// The framing of a body, which marks its end (RFC 9112 §6).
         @nonexhaustive
         public enum Framing: Hashable, Sendable {
             /// Content-Length if the length is known and there are no trailers, chunks otherwise.
@@ -92,7 +92,7 @@ extension TestServer {
             case untilClose
         }
 
-        /// How fast bytes are sent.
+        /// The pace at which bytes are sent.
         public struct Pace: Hashable, Sendable {
             /// The number of bytes that are sent at a time; a value below 1 counts as 1.
             public var bytes: Int

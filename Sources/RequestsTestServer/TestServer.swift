@@ -119,7 +119,7 @@ extension TestServer {
     /// Waits until the record satisfies `condition`, which is checked after every change.
     ///
     /// - Parameters:
-    ///   - limit: The longest time to wait; with 0 or less, the condition is checked now.
+    ///   - limit: The maximum time to wait; with 0 or less, the condition is checked now.
     ///   - condition: The condition.
     /// - Throws: An error that describes the received requests if the limit passes first; `CancellationError` if the
     ///   task is cancelled or the server stops first.

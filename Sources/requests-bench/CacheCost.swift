@@ -2,7 +2,7 @@ import Requests
 import RequestsBench
 import RequestsMiddleware
 
-/// How long a response from a cache takes.
+/// A measurement of the time that a response from a cache takes.
 struct CacheCost: Sendable {
     let rounds: Int
     let scale: Double

@@ -2,7 +2,7 @@ import Requests
 import RequestsBench
 import RequestsMiddleware
 
-/// How long a jar takes to find the cookies of a request.
+/// A measurement of the time that a jar takes to find the cookies of a request.
 struct CookieCost: Sendable {
     let rounds: Int
     let scale: Double

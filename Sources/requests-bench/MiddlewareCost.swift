@@ -3,7 +3,7 @@ import RequestsBench
 import RequestsMiddleware
 import Synchronization
 
-/// How much idle middleware adds to the cost of a request.
+/// A measurement of the cost that idle middleware adds to a request.
 struct MiddlewareCost: Sendable {
     let rounds: Int
     let scale: Double

@@ -4,7 +4,7 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 
-/// How late time limits and cancellation take effect, which no test measures.
+/// A measurement of the delay of time limits and cancellation, which no test makes.
 struct Promptness: Sendable {
     let rounds: Int
 

@@ -2,7 +2,7 @@ import Requests
 import RequestsBench
 import RequestsMock
 
-/// How long a request to a mock with stubs takes.
+/// A measurement of the time that a request to a mock with stubs takes.
 struct StubCost: Sendable {
     let rounds: Int
     let scale: Double

@@ -105,7 +105,7 @@ struct ObservatoryServer: Sendable {
         return response
     }
 
-    /// The almanac, which a cache may use for an hour without validation.
+    /// Returns the almanac, which a cache may use for an hour without validation.
     private func almanac(_ request: PreparedRequest) -> MockResponse {
         let tag = "\"2026\""
         let isCurrent = request.header[.ifNoneMatch] == tag

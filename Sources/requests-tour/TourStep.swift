@@ -5,9 +5,9 @@ import RequestsMiddleware
 /// A step of the tour: its title, the request it describes, and the text of its result.
 struct TourStep: Sendable {
     let title: String
-    /// Returns the request without sending it.
+    /// A function that returns the request without sending it.
     let prepare: @Sendable (Client<Observatory>) throws(RequestError) -> PreparedRequest
-    /// Performs the request and returns the result as text.
+    /// A function that performs the request and returns the result as text.
     let perform: @Sendable (Client<Observatory>) async throws(RequestError) -> String
 
     /// Creates a step that performs `endpoint` and shows its value as the text that `show` returns.

@@ -12,7 +12,7 @@ let usage = """
     PORT: 8080 by default; with 0, the system chooses a free port
     """
 
-/// What the command line requests.
+/// The command that the arguments request.
 enum Command {
     case tour(any RequestExecutor)
     case fetch(URL, executor: any RequestExecutor)

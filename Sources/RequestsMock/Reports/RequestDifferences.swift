@@ -4,7 +4,7 @@ import Requests
 struct RequestDifferences {
     /// The lines, such as `path: expected “/a”, received “/b”`.
     private(set) var lines: [String] = []
-    /// How much differs: the stub with the smallest number is the nearest one.
+    /// The amount of the differences: the stub with the smallest number is the nearest one.
     private(set) var distance = 0
 
     private let request: PreparedRequest

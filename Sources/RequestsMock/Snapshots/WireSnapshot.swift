@@ -154,7 +154,7 @@ extension WireSnapshot {
             return file
         }
 
-        /// The text of the file; nil if it does not exist.
+        /// Returns the text of the file; nil if it does not exist.
         private func contents() throws(WireSnapshotError) -> String? {
             let data: [UInt8]
             do throws(FileError) {

@@ -70,7 +70,7 @@ final class StubBook: Sendable {
     /// The stubs, oldest first.
     var stubs: [Stub] { state.withLock { Array($0.stubs.values) }.sorted { $0.number < $1.number } }
 
-    /// The requests that no stub matched, oldest first, and how many there were.
+    /// The reports of requests that no stub matched, oldest first, and the number of all such requests.
     var misses: (reports: [MissReport], count: Int) { state.withLock { ($0.misses, $0.missCount) } }
 
     func record(_ miss: MissReport) {

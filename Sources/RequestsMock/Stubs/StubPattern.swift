@@ -102,7 +102,7 @@ struct StubPattern: Sendable {
         return isRooted ? "/" + path : path
     }
 
-    /// Returns where the scheme of an absolute URL ends, at its colon; nil for a relative URL.
+    /// Returns the index of the colon after the scheme of an absolute URL; nil for a relative URL.
     private static func schemeEnd(of text: Substring) -> Substring.Index? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = text.utf8[..<colon]

@@ -37,19 +37,19 @@ package final class CertificateKey: Sendable {
         if let signing = try? library.functions() { signing.pointee.EVP_PKEY_free(key.withLock { $0.address }) }
     }
 
-    /// The SubjectPublicKeyInfo as DER.
+    /// Returns the SubjectPublicKeyInfo as DER.
     package func publicKey() throws(TLSError) -> [UInt8] {
         let signing = try library.functions().pointee
         return try encoded { signing.i2d_PUBKEY($0, $1) }
     }
 
-    /// The private key as DER, in the traditional format of its algorithm.
+    /// Returns the private key as DER, in the traditional format of its algorithm.
     package func der() throws(TLSError) -> Data {
         let signing = try library.functions().pointee
         return Data(try encoded { signing.i2d_PrivateKey($0, $1) })
     }
 
-    /// The private key as PEM of PKCS#8, encrypted if there is a passphrase.
+    /// Returns the private key as PEM of PKCS#8, encrypted if there is a passphrase.
     package func pem(passphrase: String? = nil) throws(TLSError) -> Data {
         let signing = try library.functions().pointee
         guard let bio = signing.BIO_new(signing.BIO_s_mem()) else { throw TLSError(.unavailable, "no memory") }

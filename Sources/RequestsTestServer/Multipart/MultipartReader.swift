@@ -65,7 +65,7 @@ extension TestServer {
             }
         }
 
-        /// Reads more of the body, and returns what it contains, in order.
+        /// Reads more of the body, and returns the events in it, in order.
         ///
         /// - Throws: ``MultipartError``; every later call throws the same error.
         package mutating func read(_ data: some Sequence<UInt8>) throws(MultipartError) -> [Event] {

@@ -16,7 +16,7 @@ extension TestServer {
     ///   - method: The method; nil for any method.
     ///   - path: The pattern of the path, as in ``Routes/on(_:_:_:)``.
     ///   - skipped: The number of matching requests to skip; 0 waits for the first.
-    ///   - limit: The longest time to wait.
+    ///   - limit: The maximum time to wait.
     /// - Returns: The request, with the status of its response.
     /// - Throws: An error that describes the received requests if the limit passes first; `CancellationError` if the
     ///   task is cancelled or the server stops first.

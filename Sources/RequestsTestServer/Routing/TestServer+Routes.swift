@@ -111,8 +111,8 @@ extension TestServer {
         /// The whole body without its framing; empty if there is none.
         public var body: Data { if case .bytes(let data) = request.body { data } else { Data() } }
 
-        /// The first value of the query item `name`, percent-decoded and possibly empty; nil if no item of that name
-        /// has an equals sign.
+        /// Returns the first value of the query item `name`, percent-decoded and possibly empty; nil if no item of that
+        /// name has an equals sign.
         public func queryItem(_ name: String) -> String? {
             for item in (request.target.query ?? "").splitBytes(at: "&") {
                 let parts = item.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false)
