@@ -95,10 +95,11 @@ extension MockResponse {
     fileprivate func simulating(_ fault: TestServer.Fault?) throws -> MockResponse {
         var copy = self
         switch fault {
-        case .closeBeforeHead, .resetBeforeHead, .truncateHead: throw RequestError(.connectionLost)
+        case .closeBeforeHead, .resetBeforeHead, .truncateHead, .resetStream(_, nil):
+            throw RequestError(.connectionLost)
         case .raw, .rawWithoutClosing: throw RequestError(.protocolViolation)
         case .stallBeforeHead: copy.delay = .endless
-        case .truncateBody(let byte), .resetBody(let byte):
+        case .truncateBody(let byte), .resetBody(let byte), .resetStream(_, let byte?):
             copy.body = body.prefix(bytes: byte) + [.failure(RequestError(.connectionLost))]
         // The last event is never sent; it makes the body incomplete.
         case .stallBody(let byte): copy.body = body.prefix(bytes: byte) + [.pause(.endless), .bytes(Data([0]))]

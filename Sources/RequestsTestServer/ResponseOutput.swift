@@ -157,7 +157,7 @@ struct ResponseOutput {
     mutating func replaceResponse(_ input: inout RequestInput) throws(ConnectionEnd) -> Bool {
         switch behavior.fault {
         case .closeBeforeHead: throw .closed
-        case .resetBeforeHead: try reset()
+        case .resetBeforeHead, .resetStream(_, nil): try reset()
         case .stallBeforeHead: try input.stall()
         case .raw(let bytes):
             pending += bytes
@@ -182,7 +182,7 @@ struct ResponseOutput {
     private mutating func fail(_ input: inout RequestInput) throws(ConnectionEnd) {
         try flush(&input)
         switch behavior.fault {
-        case .resetBody: try reset()
+        case .resetBody, .resetStream: try reset()
         case .stallBody: try input.stall()
         default: break
         }

@@ -50,14 +50,14 @@ final class ServedConnection: Sendable {
         return service?.run() ?? false
     }
 
-    /// Returns the service of the version of HTTP that the client speaks; nil if the system cannot serve it.
+    /// Returns the service of the version of HTTP that the client uses; nil if the system cannot serve it.
     private static func service(
         of connection: ServerConnection, _ server: ServerState, _ negotiation: TLSConfiguration.Negotiation?
     ) -> (any ConnectionService)? {
-        guard server.version.isHTTP2, negotiation.map({ $0.applicationProtocol == "h2" }) ?? true else {
-            return HTTP1Service(connection, server, negotiation)
-        }
-        return try? HTTP2Service(connection, server, negotiation)
+        guard let settings = server.version.http2Settings,
+            negotiation.map({ $0.applicationProtocol == "h2" }) ?? true
+        else { return HTTP1Service(connection, server, negotiation) }
+        return try? HTTP2Service(connection, server, settings, negotiation)
     }
 
     /// Cancels the exchange in progress; can be called on any thread.

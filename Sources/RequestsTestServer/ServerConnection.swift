@@ -81,8 +81,8 @@ final class ServerConnection: Sendable, ExchangeThread {
         }
     }
 
-    /// Waits until the socket is ready for any direction of `wanted`, or until `signal`, which is cleared; returns false
-    /// if `deadline` has passed.
+    /// Waits until the socket is ready for any direction of `wanted`, or until `signal`, which is cleared; returns
+    /// false if `deadline` has passed.
     func wait(
         forAny wanted: Interest, by deadline: Deadline, orUntil signal: borrowing WakeSignal
     ) throws(ConnectionEnd) -> Bool {

@@ -21,6 +21,8 @@ final class ServerState: Sendable {
         var nextWaiter: UInt64 = 0
         /// Resumed when the last thread has ended.
         var atEnd: CheckedContinuation<Void, Never>?
+        /// The open connections of HTTP/2.
+        var http2Connections: [Int: HTTP2Connection] = [:]
         /// The number of body bytes that are held for the executor.
         var heldBytes = 0
     }
@@ -175,6 +177,18 @@ extension ServerState {
             throw error
         }
         change { $0.openConnections -= 1 }
+    }
+}
+
+// MARK: HTTP/2
+
+extension ServerState {
+    /// The open connections of HTTP/2.
+    var http2Connections: [HTTP2Connection] { state.withLock { Array($0.http2Connections.values) } }
+
+    /// Sets the frames of connection `index`; nil when it is closed.
+    func setFrames(_ frames: HTTP2Connection?, of index: Int) {
+        state.withLock { $0.http2Connections[index] = frames }
     }
 }
 

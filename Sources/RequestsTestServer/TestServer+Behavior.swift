@@ -23,6 +23,11 @@ extension TestServer {
         /// The executor that is served is not called for such a request.
         package var earlyResponse: EarlyResponse?
 
+        /// GOAWAY, which is sent when the head of the request has arrived; nil for none.
+        ///
+        /// It has no effect in HTTP/1.1.
+        package var goAway: GoAway?
+
         /// A function that returns the value of the Date field; if it returns nil, the field is not sent, as by a
         /// server without a clock (RFC 9110 §6.6.1).
         ///
@@ -56,6 +61,8 @@ extension TestServer {
             /// The status of the response.
             package var status: HTTPStatus
             /// Whether the response contains `Connection: close`; the connection then ends after the request.
+            ///
+            /// In HTTP/2, GOAWAY precedes the response.
             package var announcesClose: Bool
             /// The server's action after the response.
             package var next: Continuation
@@ -78,7 +85,27 @@ extension TestServer {
             }
         }
 
-        /// The framing of a body, which marks its end (RFC 9112 §6).
+        /// GOAWAY (RFC 9113 §6.8).
+        package struct GoAway: Sendable {
+            /// The last stream whose request is processed; nil for the stream of the request.
+            ///
+            /// Requests of later streams are neither executed nor recorded. The connection is closed when the other
+            /// streams have ended, unless this is 2^31 - 1.
+            package var lastStream: UInt32?
+            /// The error code (RFC 9113 §7).
+            package var code: UInt32
+            /// The additional debug data.
+            package var debugText: String
+
+            /// Creates the frame from its parts.
+            package init(lastStream: UInt32? = nil, code: UInt32 = 0, debugText: String = "") {
+                self.lastStream = lastStream
+                self.code = code
+                self.debugText = debugText
+            }
+        }
+
+        /// The framing of a body, which marks its end (RFC 9112 §6); in HTTP/2, the stream ends with it.
         @nonexhaustive
         public enum Framing: Hashable, Sendable {
             /// Content-Length if the length is known and there are no trailers, chunks otherwise.
@@ -87,12 +114,16 @@ extension TestServer {
             /// otherwise.
             case automatic
             /// Chunks of these sizes, with the last size repeated; a size below 1 counts as 1.
+            ///
+            /// In HTTP/2, DATA frames of these sizes, at most 16,384, without Content-Length.
             case chunked(sizes: [Int])
             /// The end of the connection; trailers are lost.
+            ///
+            /// In HTTP/2, no Content-Length is sent, and GOAWAY ends the connection after the response.
             case untilClose
         }
 
-        /// The pace at which bytes are sent.
+        /// The pace at which bytes are sent; in HTTP/2, those of the body.
         public struct Pace: Hashable, Sendable {
             /// The number of bytes that are sent at a time; a value below 1 counts as 1.
             public var bytes: Int

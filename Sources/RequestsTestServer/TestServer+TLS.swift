@@ -30,7 +30,7 @@ extension TestServer {
 
         /// The application protocols from which the server selects; an empty list selects none.
         ///
-        /// A server that speaks HTTP/2 prefers `h2`, which is added to a list that is not empty.
+        /// A server that uses HTTP/2 prefers `h2`, which is added to a list that is not empty.
         public var applicationProtocols = ["http/1.1"]
 
         /// Whether sessions can be resumed.
@@ -94,7 +94,7 @@ struct ServerSecurity: Sendable {
     let trust: TLSConfiguration.Trust
 
     /// Makes the certificates, and loads everything that connections need.
-    init(_ settings: TestServer.TLS, speaking version: TestServer.Version) throws {
+    init(_ settings: TestServer.TLS, using version: TestServer.Version) throws {
         let certificates = try TestCertificates.shared()
         var configuration = TLSServerConfiguration(
             identity: try settings.identity ?? certificates.identity(for: settings.names))

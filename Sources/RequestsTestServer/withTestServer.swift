@@ -17,7 +17,7 @@ import RequestsPOSIX
 /// - Parameters:
 ///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.
 ///   - address: The address on which the server listens.
-///   - version: The version of HTTP that the server speaks.
+///   - version: The version of HTTP that the server uses.
 ///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - behavior: The behavior of each response, by the numbers of the connection and the exchange on it, from 0.
@@ -28,14 +28,14 @@ import RequestsPOSIX
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    speaking version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
+    using version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
     limits: TestServer.Limits = TestServer.Limits(),
     behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     let state = ServerState(
         executor: executor, version: version, limits: limits,
-        security: try tls.map { try ServerSecurity($0, speaking: version) }, behavior: behavior)
+        security: try tls.map { try ServerSecurity($0, using: version) }, behavior: behavior)
     let bound = try start(state, on: address)
     let result: Result<Value, any Error>
     do {
@@ -53,7 +53,7 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: The executor that responds to the requests.
 ///   - address: The address on which the server listens.
-///   - version: The version of HTTP that the server speaks.
+///   - version: The version of HTTP that the server uses.
 ///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - behavior: The behavior of all responses.
@@ -64,13 +64,13 @@ public func withTestServer<Value>(
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    speaking version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
+    using version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
     limits: TestServer.Limits = TestServer.Limits(),
     behaving behavior: TestServer.Behavior = .standard,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     try await withTestServer(
-        serving: executor, on: address, speaking: version, tls: tls, limits: limits, behaving: { _, _ in behavior },
+        serving: executor, on: address, using: version, tls: tls, limits: limits, behaving: { _, _ in behavior },
         body)
 }
 
@@ -79,7 +79,7 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: The executor that responds to the requests.
 ///   - address: The address on which the server listens.
-///   - version: The version of HTTP that the server speaks.
+///   - version: The version of HTTP that the server uses.
 ///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - fault: The fault to inject.
@@ -90,12 +90,12 @@ public func withTestServer<Value>(
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    speaking version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
+    using version: TestServer.Version = .http1, tls: TestServer.TLS? = nil,
     limits: TestServer.Limits = TestServer.Limits(), fault: TestServer.Fault,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     try await withTestServer(
-        serving: executor, on: address, speaking: version, tls: tls, limits: limits, behaving: .failing(fault), body)
+        serving: executor, on: address, using: version, tls: tls, limits: limits, behaving: .failing(fault), body)
 }
 
 /// Starts the listener; only the server's threads refer to it when this function has returned.

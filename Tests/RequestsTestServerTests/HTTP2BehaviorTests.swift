@@ -10,7 +10,7 @@ struct HTTP2BehaviorTests {
         _ mock: MockExecutor, _ behavior: TestServer.Behavior = .standard, limits: TestServer.Limits = .init(),
         _ body: (TestServer, inout HTTP2Client) async throws -> Value
     ) async throws -> Value {
-        try await withTestServer(serving: mock, speaking: .http2, limits: limits, behaving: behavior) { server in
+        try await withTestServer(serving: mock, using: .http2, limits: limits, behaving: behavior) { server in
             var client = try await HTTP2Client(server)
             return try await body(server, &client)
         }
@@ -156,7 +156,7 @@ struct HTTP2BehaviorTests {
         }
         limits.idleTime = nil
         limits.headTime = .milliseconds(20)
-        try await withTestServer(serving: MockExecutor(.ok()), speaking: .http2, limits: limits) { server in
+        try await withTestServer(serving: MockExecutor(.ok()), using: .http2, limits: limits) { server in
             let client = try await RawClient(server)
             try await client.send("PRI * HTTP/2")
             _ = try await client.receiveBytes()

@@ -28,6 +28,8 @@ struct HTTP2Client: ~Copyable {
     var consumes = true
     /// Whether bodies are sent.
     var sendsBodies = true
+    /// Whether all bodies were sent.
+    var hasSentAll: Bool { unsent.isEmpty }
     private(set) var receivedCount = 0
     /// Whether the settings of the server have arrived.
     private(set) var isSettled = false
@@ -88,7 +90,7 @@ struct HTTP2Client: ~Copyable {
     mutating func flush() async throws {
         var bytes = takeOutput()
         for (stream, message) in unsent.sorted(by: { $0.key < $1.key }) where sendsBodies {
-            guard let slot = slots[stream], !self[stream].isOver else {
+            guard let slot = slots[stream], self[stream].reset == nil else {
                 unsent[stream] = nil
                 continue
             }

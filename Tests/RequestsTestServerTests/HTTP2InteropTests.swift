@@ -39,7 +39,8 @@ private let nghttp = Program("nghttp")
 @Suite("Test server: other clients of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HTTP2InteropTests {
     private static func serve(
-        on address: TestServer.Address = .loopback(), _ body: (TestServer) async throws -> Void
+        on address: TestServer.Address = .loopback(), tls: TestServer.TLS? = nil,
+        _ body: (TestServer) async throws -> Void
     ) async throws {
         let mock = MockExecutor { request in
             guard case .bytes(let body) = request.body else {
@@ -47,7 +48,7 @@ struct HTTP2InteropTests {
             }
             return .data(body)
         }
-        try await withTestServer(serving: mock, on: address, speaking: .http2, body)
+        try await withTestServer(serving: mock, on: address, using: .http2, tls: tls, body)
     }
 
     @Test(
@@ -75,6 +76,46 @@ struct HTTP2InteropTests {
             #expect(head.output == "2 200" && head.status == 0)
             #expect(server.exchanges.map(\.method) == [.get, .put, .put, .put, .head])
             #expect(server.exchanges.allSatisfy { $0.status == 200 })
+        }
+    }
+
+    @Test(
+        "over TLS, clients that offer h2 are served with HTTP/2, and others with HTTP/1.1", .rows("H-36", "PM-130"),
+        .enabled(if: curl != nil, "curl is not installed"), .enabled(if: TestServer.supportsTLS, "OpenSSL is missing"),
+        arguments: [
+            (["--http2"], nil, "2 200", "h2"), (["--http1.1"], nil, "1.1 200", "http/1.1"),
+            (["--no-alpn"], nil, "1.1 200", nil), (["--http2"], ["h2"], "2 200", "h2"),
+            (["--http2"], [], "1.1 200", nil),
+        ] as [([String], [String]?, String, String?)])
+    func securedClient(
+        options: [String], serverProtocols: [String]?, output: String, selected: String?
+    ) async throws {
+        let program = try #require(curl)
+        var tls = TestServer.TLS()
+        if let serverProtocols { tls.applicationProtocols = serverProtocols }
+        let folder = TemporaryDirectory()
+        let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) })
+        try folder.write(body, to: "body")
+        try await Self.serve(tls: tls) { server in
+            let format = ["-k", "-s", "-w", "%{http_version} %{http_code}", "-o", "\(folder.path)/put"]
+            let arguments = format + options + ["-T", "\(folder.path)/body", "\(server.baseURL.absoluteString)/a"]
+            let put = try await program.run(arguments)
+            #expect(put.output == output && put.status == 0)
+            #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/put")) == body)
+            #expect(server.exchanges.map { $0.tls?.applicationProtocol } == [selected])
+        }
+    }
+
+    @Test(
+        "h2load performs 1,000 requests over TLS, 50 at a time", .rows("H-36"),
+        .enabled(if: h2load != nil, "h2load is not installed"),
+        .enabled(if: TestServer.supportsTLS, "OpenSSL is missing"))
+    func securedLoad() async throws {
+        let program = try #require(h2load)
+        try await Self.serve(tls: .init()) { server in
+            let result = try await program.run(["-n1000", "-c1", "-m50", "\(server.baseURL.absoluteString)/a"])
+            #expect(result.output.contains("1000 succeeded, 0 failed, 0 errored"), "\(result.output)")
+            #expect(server.record.acceptedConnections == 1)
         }
     }
 

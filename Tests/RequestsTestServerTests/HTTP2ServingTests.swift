@@ -16,7 +16,7 @@ struct HTTP2ServingTests {
             return .data(body)
         }
         let behavior = TestServer.Behavior(date: { Date(timeIntervalSince1970: 0) })
-        try await withTestServer(serving: mock, on: address.address, speaking: .http2, behaving: behavior) { server in
+        try await withTestServer(serving: mock, on: address.address, using: .http2, behaving: behavior) { server in
             var client = try await HTTP2Client(server)
             let bodies = [1, 16_384, 16_385, 300_000].map { [UInt8](repeating: UInt8($0 & 0xFF), count: $0) }
             let get = client.open("GET", "/a?b=1", [Field(name: "X-Case", value: "1")])
@@ -49,7 +49,7 @@ struct HTTP2ServingTests {
             }
             return .ok(String(repeating: "\(number) ", count: number))
         }
-        try await withTestServer(serving: mock, speaking: .http2) { server in
+        try await withTestServer(serving: mock, using: .http2) { server in
             var client = try await HTTP2Client(server)
             let streams = (0..<50).map { client.open("GET", "/\($0)") }
             try await client.receiveAll()
@@ -70,7 +70,7 @@ struct HTTP2ServingTests {
     func refusals(method: String, fields: [Field], bodyLength: Int?, status: Int) async throws {
         let mock = MockExecutor(.ok())
         let limits = TestServer.Limits(bodyBytes: 8, methods: [.get, .put])
-        try await withTestServer(serving: mock, speaking: .http2, limits: limits) { server in
+        try await withTestServer(serving: mock, using: .http2, limits: limits) { server in
             var client = try await HTTP2Client(server)
             let refused = client.open(method, "/a", fields, body: bodyLength.map { [UInt8](repeating: 0, count: $0) })
             try await client.receiveAll()
@@ -84,7 +84,7 @@ struct HTTP2ServingTests {
     @Test("a body that is refused midway is not read, and its response is whole", .rows("R-73"))
     func midwayRefusal() async throws {
         let limits = TestServer.Limits(bodyBytes: 100_000)
-        try await withTestServer(serving: MockExecutor(.ok()), speaking: .http2, limits: limits) { server in
+        try await withTestServer(serving: MockExecutor(.ok()), using: .http2, limits: limits) { server in
             var client = try await HTTP2Client(server)
             let put = client.open("PUT", "/", body: [UInt8](repeating: 0, count: 8 << 20))
             try await client.receive { $0[put].isOver }
@@ -100,7 +100,7 @@ struct HTTP2ServingTests {
 
     @Test("a client without HTTP/2 is disconnected", .rows("R-73"))
     func otherProtocol() async throws {
-        try await withTestServer(serving: MockExecutor(.ok()), speaking: .http2) { server in
+        try await withTestServer(serving: MockExecutor(.ok()), using: .http2) { server in
             let client = try await RawClient(server)
             try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             let received = try await client.receiveBytes()
@@ -127,7 +127,7 @@ struct HTTP2ServingTests {
         func wait(until counter: SharedCounter, is value: Int) async {
             while counter.value < value { await Task.yield() }
         }
-        try await withTestServer(serving: mock, speaking: .http2) { server in
+        try await withTestServer(serving: mock, using: .http2) { server in
             do {
                 var client = try await HTTP2Client(server)
                 let streams = [client.open("GET", "/1"), client.open("GET", "/2")]

@@ -37,7 +37,12 @@ struct ServedFaultTests {
         #expect(try await response(.failing(fault)) == expected)
     }
 
-    @Test("a reset fault resets the connection", arguments: [TestServer.Fault.resetBeforeHead, .resetBody(atByte: 3)])
+    @Test(
+        "a reset fault resets the connection",
+        arguments: [
+            TestServer.Fault.resetBeforeHead, .resetBody(atByte: 3), .resetStream(code: 7),
+            .resetStream(code: 8, atByte: 3),
+        ])
     func resets(fault: TestServer.Fault) async throws {
         let error = await #expect(throws: SystemError.self) { try await response(.failing(fault)) }
         #expect(error?.isReset == true)

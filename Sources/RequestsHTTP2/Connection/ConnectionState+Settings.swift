@@ -6,9 +6,11 @@ extension ConnectionState {
     mutating func begin(at now: Deadline) {
         let isClient = role == .client
         let first =
-            isClient ? (SettingID.enablePush, 0) : (SettingID.maximumConcurrentStreams, limits.concurrentStreams)
+            isClient
+            ? (SettingID.enablePush, 0)
+            : (SettingID.maximumConcurrentStreams, limits.announcedStreams ?? limits.concurrentStreams)
         let settings = [
-            first, (SettingID.initialWindowSize, limits.streamWindow),
+            first, (SettingID.initialWindowSize, limits.announcedWindow ?? limits.streamWindow),
             (SettingID.maximumHeaderListSize, limits.headBytes),
         ]
         receiveWindow.grow(to: limits.connectionWindow)

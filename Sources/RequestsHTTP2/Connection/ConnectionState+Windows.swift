@@ -3,17 +3,22 @@ package import Requests
 extension ConnectionState {
     /// Records that the owner of a stream has taken `count` bytes of its body, so that the peer may send as many more.
     ///
-    /// They are returned in one WINDOW_UPDATE when they are half of the window. Nothing happens if the peer has sent
-    /// the whole message.
+    /// They are returned in one WINDOW_UPDATE when they are half of the window that the peer knows. Nothing happens if
+    /// the peer has sent the whole message.
     package mutating func consumed(_ slot: StreamSlot, _ count: Int, at now: Deadline) {
         guard failure == nil, count > 0, let index = streams.index(of: slot), streams[index].receiving != .ended
         else { return }
         streams[index].receiveWindow.release(count)
-        guard streams[index].receiveWindow.isUpdateDue else { return }
+        guard isUpdateDue(streams[index].receiveWindow) else { return }
         if isWindowTooSmall(index, at: now) {
             growWindow(of: index, to: 2 * streams[index].receiveWindow.size, at: now)
         }
         returnWindow(of: index, at: now)
+    }
+
+    /// Whether half of the window that the peer knows is consumed.
+    private func isUpdateDue(_ window: ReceiveWindow) -> Bool {
+        window.isUpdateDue || window.unreturned > 0 && window.unreturned >= (limits.announcedWindow ?? .max) / 2
     }
 
     /// Makes the window of a stream as large as a collected body of `bodyBytes` bytes, but at most 1 MiB.

@@ -14,6 +14,10 @@ package struct HTTP2Limits: Sendable {
     package var connectionWindow = 4 << 20
     /// The maximum number of streams that a client may have open; only a server sends it: 100.
     package var concurrentStreams = 100
+    /// The number of streams that a server announces, if it accepts more; nil for ``concurrentStreams``.
+    package var announcedStreams: Int?
+    /// The stream window in bytes that a server announces, if it accepts more; nil for ``streamWindow``.
+    package var announcedWindow: Int?
     /// The number of streams that a client may reset at once, and each second (CVE-2023-44487): 1,000 and 33.
     package var resets = (burst: 1_000, perSecond: 33)
 

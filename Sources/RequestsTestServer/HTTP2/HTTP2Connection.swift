@@ -147,7 +147,7 @@ extension HTTP2Connection {
         for exchange in exchanges { exchange.resume() }
     }
 
-    /// What the thread of the connection does next.
+    /// The next step of the connection's thread.
     enum Step {
         /// It waits until the socket can be read, and, with output, written.
         case transfer(hasOutput: Bool, acceptsInput: Bool, until: Deadline)
@@ -158,11 +158,13 @@ extension HTTP2Connection {
         case stop
     }
 
-    var nextStep: Step {
+    /// Returns what the thread of the connection does next; `hasArrivals` is whether requests have not arrived to their
+    /// ends.
+    func nextStep(hasArrivals: Bool) -> Step {
         state.withLock { state in
             if state.isStopping { return .stop }
             if state.sentCount >= state.end { return .close(resetting: state.isReset) }
-            if state.isDraining, state.exchanges.isEmpty, state.output.isEmpty { return .linger }
+            if state.isDraining, !hasArrivals, state.exchanges.isEmpty, state.output.isEmpty { return .linger }
             // A client that does not read could otherwise fill the memory with acknowledgements.
             return .transfer(
                 hasOutput: !state.output.isEmpty, acceptsInput: state.output.count < 4 * Self.outputLimit,
@@ -267,15 +269,29 @@ extension HTTP2Connection {
         change { state, now, _ in state.connection.reset(slot, code, at: now) }
     }
 
-    /// Queues bytes between frames.
-    func send(_ bytes: [UInt8]) {
-        change { state, _, _ in state.output += bytes }
+    /// Queues bytes between frames, and closes the connection after them if `closes` is true.
+    func send(_ bytes: [UInt8], closing closes: Bool = false) {
+        change { state, _, _ in
+            state.output += bytes
+            if closes { state.close() }
+        }
+    }
+
+    /// Queues GOAWAY; the connection is closed when the streams up to `lastStream` have ended, unless it allows all.
+    func goAway(_ lastStream: StreamID, _ code: HTTP2ErrorCode, _ debugText: String) {
+        change { state, _, _ in
+            var writer = FrameWriter()
+            writer.goAway(lastStream: lastStream, code, debugText: debugText)
+            state.output += writer.bytes
+            if lastStream < .largest { state.isDraining = true }
+        }
     }
 
     /// Announces with GOAWAY that the connection accepts no more streams, and closes it when the others have ended.
     func drain() {
         change { state, _, _ in
-            state.connection.drain()
+            // GOAWAY cannot allow more streams than one before.
+            if !state.isDraining { state.connection.drain() }
             state.isDraining = true
         }
     }

@@ -2,10 +2,12 @@ import RequestsHTTP1
 import RequestsHTTP2
 
 extension HTTP2Exchange {
-    /// What the thread of an exchange does.
+    /// The work of an exchange's thread.
     enum Work: Sendable {
         /// It executes the request, whose body is held until the end.
         case execute(body: Data)
+        /// It responds before the body has arrived.
+        case respondEarly(TestServer.Behavior.EarlyResponse)
         /// It refuses the request.
         case refuse(HTTPStatus, String, [Field])
     }
@@ -17,6 +19,7 @@ extension HTTP2Exchange {
             case .execute(let body):
                 defer { server.release(body.count) }
                 try execute(body, record)
+            case .respondEarly(let early): try respondEarly(early, record)
             case .refuse(let status, let detail, let fields): try refuse(status, detail, fields, record)
             }
         } catch {
@@ -31,6 +34,7 @@ extension HTTP2Exchange {
     private func execute(
         _ body: Data, _ record: @escaping @Sendable (HTTPStatus) -> Void
     ) throws(ConnectionEnd) {
+        if try replaceResponse() { return }
         var lastTarget: ServedTarget?
         let prepared = try server.request(request, body, after: &lastTarget)
         let response = try response(of: server.executor, to: prepared)
@@ -39,17 +43,23 @@ extension HTTP2Exchange {
         for status in behavior.interim { connection.respond(to: slot, interim: status) }
         // In HTTP/1.1 the head would contain Connection: close.
         if plan.announcesClose { connection.drain() }
+        if case .truncateHead(let byte) = behavior.fault {
+            return connection.respond(to: slot, head, closingAfter: byte)
+        }
         let ending = ending(response.head.status, record)
-        guard plan.hasBody else { return connection.respond(to: slot, head, ending: ending) }
+        let endsInBody = behavior.fault?.bodyByte != nil
+        guard plan.hasBody || endsInBody else { return connection.respond(to: slot, head, ending: ending) }
         connection.respond(to: slot, head)
         var output = HTTP2ResponseOutput(self, plan.framing)
-        switch try ServedBody(response.body) {
-        case .whole(let data) where !data.isEmpty && response.finalTrailers.isEmpty:
+        switch plan.hasBody ? try ServedBody(response.body) : .whole(Data()) {
+        case .whole(let data) where !data.isEmpty && response.finalTrailers.isEmpty && !endsInBody:
             return try output.append(data, ending: ending)
         case .whole(let data): try output.append(data)
         case .streamed(let stream):
             while let bytes = try next(of: stream) { try output.append(bytes) }
         }
+        // A fault at or beyond the last byte happens here.
+        if endsInBody { try fail() }
         let trailers = response.finalTrailers
         connection.end(slot, trailers: trailers.isEmpty ? nil : OutgoingFields(trailers: trailers), ending: ending)
     }
@@ -57,7 +67,46 @@ extension HTTP2Exchange {
     private func ending(
         _ status: HTTPStatus, _ record: @escaping @Sendable (HTTPStatus) -> Void
     ) -> HTTP2Connection.Ending {
-        HTTP2Connection.Ending(record: { record(status) })
+        var ending = HTTP2Connection.Ending(record: { record(status) })
+        if case .unsolicitedBytes(let bytes) = behavior.fault { ending.bytes = bytes }
+        ending.closes = behavior.fault == .unannouncedClose
+        return ending
+    }
+
+    /// Performs a fault that replaces the response, and returns whether the behavior has one.
+    private func replaceResponse() throws(ConnectionEnd) -> Bool {
+        switch behavior.fault {
+        case .closeBeforeHead: connection.close()
+        case .resetBeforeHead: connection.close(resetting: true)
+        case .stallBeforeHead: try stall()
+        case .raw(let bytes): connection.send(bytes, closing: true)
+        case .rawWithoutClosing(let bytes): connection.send(bytes)
+        default: return false
+        }
+        return true
+    }
+
+    /// Performs a fault inside the body, after all bytes before it were queued.
+    func fail() throws(ConnectionEnd) -> Never {
+        switch behavior.fault {
+        case .resetBody: connection.close(resetting: true)
+        case .stallBody: try stall()
+        case .resetStream(let code, _): connection.reset(slot, HTTP2ErrorCode(rawValue: code))
+        default: connection.close()
+        }
+        throw .closed
+    }
+
+    private func respondEarly(
+        _ early: TestServer.Behavior.EarlyResponse, _ record: @escaping @Sendable (HTTPStatus) -> Void
+    ) throws(ConnectionEnd) {
+        if early.announcesClose { connection.drain() }
+        let body = Data("early".utf8)
+        let header: Header = early.status.isRedirection ? [Field(name: .location, value: "/")] : .empty
+        let head = ResponseHead(status: early.status, header: header, target: server.root)
+        connection.respond(to: slot, try OutgoingFields(head, length: body.count, date: nil))
+        try write(body, ending: ending(early.status, record))
+        if early.next == .resets { connection.close(resetting: true) }
     }
 
     /// Refuses the request, and stops the client from sending the remainder of its body (RFC 9113 §8.1).
@@ -83,9 +132,12 @@ struct HTTP2ResponseOutput {
     private let sizes: [Int]
     /// The number of pieces that were written.
     private var pieceCount = 0
+    /// The number of bytes until a fault inside the body.
+    private var remainingBytes: Int
 
     init(_ exchange: HTTP2Exchange, _ framing: ResponseOutput.Framing) {
         self.exchange = exchange
+        remainingBytes = exchange.behavior.fault?.bodyByte ?? .max
         sizes = if case .chunked(let sizes) = framing { sizes } else { [] }
     }
 
@@ -93,7 +145,9 @@ struct HTTP2ResponseOutput {
     mutating func append(_ data: Data, ending: HTTP2Connection.Ending? = nil) throws(ConnectionEnd) {
         var remaining = data
         while !remaining.isEmpty {
+            if remainingBytes == 0 { try exchange.fail() }
             let piece = remaining.prefix(pieceSize)
+            remainingBytes -= piece.count
             remaining = remaining.dropFirst(piece.count)
             if pieceCount > 0, let pace = exchange.behavior.pace { try exchange.pause(for: pace.interval) }
             pieceCount += 1
@@ -104,7 +158,7 @@ struct HTTP2ResponseOutput {
     /// The number of bytes of the next piece, at most.
     private var pieceSize: Int {
         let chunk = sizes.isEmpty ? .max : max(1, sizes[min(pieceCount, sizes.count - 1)])
-        return min(chunk, exchange.behavior.pace.map { max(1, $0.bytes) } ?? .max)
+        return min(chunk, remainingBytes, exchange.behavior.pace.map { max(1, $0.bytes) } ?? .max)
     }
 }
 

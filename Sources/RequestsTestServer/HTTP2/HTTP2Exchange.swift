@@ -28,6 +28,9 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
         self.server = server
     }
 
+    /// Whether the body of the request is read.
+    var readsBody: Bool { behavior.earlyResponse?.next != .stopsReading }
+
     /// Resumes the thread of the exchange, which checks whether it can write.
     func resume() { resumed.signal() }
 

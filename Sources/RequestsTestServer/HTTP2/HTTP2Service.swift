@@ -10,6 +10,8 @@ struct HTTP2Service: ConnectionService {
     private struct Arrival {
         let exchange: HTTP2Exchange
         var request: ArrivingRequest
+        /// Whether the exchange has its thread, because its response is early.
+        var hasStarted = false
         var trailers = Header.empty
         let deadline: Deadline
     }
@@ -20,6 +22,8 @@ struct HTTP2Service: ConnectionService {
     private let frames: HTTP2Connection
     private var arrivals: [StreamID: Arrival] = [:]
     private var exchangeCount = 0
+    /// The last stream whose request is processed, after GOAWAY.
+    private var lastStream = StreamID.largest
     private var buffer: [UInt8] = []
     /// The instant of the last transfer.
     private var lastTransfer = Deadline.now
@@ -27,14 +31,15 @@ struct HTTP2Service: ConnectionService {
     private var prefaceDeadline: Deadline
 
     init(
-        _ connection: ServerConnection, _ server: ServerState, _ negotiation: TLSConfiguration.Negotiation?
+        _ connection: ServerConnection, _ server: ServerState, _ settings: TestServer.HTTP2Settings,
+        _ negotiation: TLSConfiguration.Negotiation?
     ) throws(SystemError) {
         self.connection = connection
         self.server = server
         self.negotiation = negotiation
-        var limits = HTTP2Limits()
-        limits.headBytes = server.limits.headBytes
-        frames = try HTTP2Connection(limits, closingAfter: .max) { [weak server] old, new in
+        let limits = settings.limits(headBytes: server.limits.headBytes)
+        frames = try HTTP2Connection(limits, closingAfter: max(0, settings.closesAfterByte ?? .max)) {
+            [weak server] old, new in
             server?.change { $0.changeStreams(from: old, to: new) }
         }
         deadline = server.limits.idleTime.map(Deadline.after) ?? .distantFuture
@@ -48,19 +53,21 @@ struct HTTP2Service: ConnectionService {
     mutating func run() -> Bool {
         prefaceDeadline = server.limits.headTime.map(Deadline.after) ?? .distantFuture
         connection.onStop { [frames] in frames.stop() }
+        server.setFrames(frames, of: connection.index)
+        defer { server.setFrames(nil, of: connection.index) }
         do throws(ConnectionEnd) {
             try transfer()
         } catch {
             // The connection is over, whatever the reason.
         }
-        for stream in arrivals.keys { abandonArrival(of: stream) }
         frames.end()
+        for stream in arrivals.keys { abandonArrival(of: stream) }
         return false
     }
 
     private mutating func transfer() throws(ConnectionEnd) {
         while true {
-            switch frames.nextStep {
+            switch frames.nextStep(hasArrivals: !arrivals.isEmpty) {
             case .stop: return
             case .close(let isReset):
                 if isReset { try? connection.socket.setResetOnClose() } else { connection.endOutput() }
@@ -115,7 +122,8 @@ struct HTTP2Service: ConnectionService {
         let deadline = Deadline.after(server.limits.drainTime)
         while try connection.wait(forAny: .reading, by: deadline, orUntil: frames.wake), !deadline.hasPassed {
             buffer.removeAll(keepingCapacity: true)
-            guard case .linger = frames.nextStep, try connection.receive(into: &buffer) != nil else { return }
+            guard case .linger = frames.nextStep(hasArrivals: false), try connection.receive(into: &buffer) != nil
+            else { return }
         }
     }
 }
@@ -127,6 +135,13 @@ extension HTTP2Service {
         let index = exchangeCount
         exchangeCount += 1
         let behavior = server.behavior(connection.index, index)
+        if let goAway = behavior.goAway {
+            lastStream = min(lastStream, goAway.lastStream ?? slot.stream)
+            frames.goAway(lastStream, HTTP2ErrorCode(rawValue: goAway.code), goAway.debugText)
+        }
+        guard slot.stream <= lastStream, server.record.openStreams <= server.limits.streams else {
+            return frames.reset(slot, .refusedStream)
+        }
         let exchange = HTTP2Exchange(slot, head, behavior, frames, server)
         var arrival = Arrival(
             exchange: exchange, request: ArrivingRequest(server),
@@ -139,7 +154,13 @@ extension HTTP2Service {
             return refuse(slot.stream, error)
         }
         arrivals[slot.stream] = arrival
-        if head.expectsContinue, behavior.sendsContinue {
+        if case .resetStream(let code, nil) = behavior.fault {
+            frames.reset(slot, HTTP2ErrorCode(rawValue: code))
+            abandonArrival(of: slot.stream)
+        } else if head.framing != .none, let early = behavior.earlyResponse {
+            arrivals[slot.stream]?.hasStarted = true
+            start(arrival, .respondEarly(early))
+        } else if head.expectsContinue, behavior.sendsContinue {
             frames.respond(to: slot, interim: 100)
         }
     }
@@ -155,15 +176,19 @@ extension HTTP2Service {
                     refuse(slot.stream, error)
                 }
             }
-            frames.consume(slot, range.count)
+            if arrivals[slot.stream]?.exchange.readsBody ?? true { frames.consume(slot, range.count) }
         case .trailers(let slot, let trailers): arrivals[slot.stream]?.trailers = trailers
         case .ended(let slot):
             guard var arrival = arrivals.removeValue(forKey: slot.stream) else { return }
             arrival.request.end(with: arrival.trailers)
-            start(arrival, .execute(body: arrival.request.body))
+            if arrival.hasStarted {
+                arrival.request.release()
+            } else {
+                start(arrival, .execute(body: arrival.request.body))
+            }
         case .reset(let slot, _):
-            abandonArrival(of: slot.stream)
             frames.cancel(slot.stream)
+            abandonArrival(of: slot.stream)
         case .settled: prefaceDeadline = .distantFuture
         case .head, .interim, .capacity, .places, .draining, .goAway: break
         }
@@ -174,7 +199,11 @@ extension HTTP2Service {
         guard case .refused(let status, let detail, let fields) = reason, let arrival = endArrival(of: stream) else {
             return
         }
-        start(arrival, .refuse(status, detail, fields))
+        if arrival.hasStarted {
+            frames.reset(arrival.exchange.slot, .noError)
+        } else {
+            start(arrival, .refuse(status, detail, fields))
+        }
     }
 
     /// Ends a request that will not arrive, and its exchange.
