@@ -72,7 +72,7 @@ extension PreparedRequest {
 }
 
 extension Timeouts {
-    /// The value that stands for “no limit” where Foundation requires a number: a week in seconds, its limit for a
+    /// The value for “no limit” where Foundation requires a number: a week in seconds, its limit for a
     /// whole transfer.
     static let longest: TimeInterval = 7 * 24 * 60 * 60
 

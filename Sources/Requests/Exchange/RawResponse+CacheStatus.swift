@@ -19,7 +19,7 @@ extension RawResponse.Metrics {
         }
 
         // In this order, because each response contains a status, which is then 8 bytes.
-        /// The lifetime; the smallest number stands for an unknown one.
+        /// The lifetime; the smallest number means that it is unknown.
         private var seconds = Int32.min
         /// The status code; 0 if there is none.
         private var statusCode: Int16 = 0
