@@ -134,7 +134,7 @@ final class ScriptedPeer: Sendable {
     private let log = Lock<[String]>([])
     private let open = Lock<(lines: [WeakLine], most: Int)>(([], 0))
 
-    /// The greatest number of connections that were open at the same time.
+    /// The maximum number of connections that were open at the same time.
     var mostConnections: Int { open.withLock { $0.most } }
 
     /// The number of accepted connections.

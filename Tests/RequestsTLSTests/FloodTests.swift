@@ -250,7 +250,7 @@ final class EndlessLink: TLSTransport {
     private var start: [UInt8]
     private let record: [UInt8]
     private var position = 0
-    /// The greatest number of bytes that one call receives.
+    /// The maximum number of bytes that one call receives.
     var longestReceive = Int.max
     /// Whether nothing can be received.
     var isPaused = false

@@ -69,9 +69,9 @@ final class MemoryLink: TLSTransport {
     var remaining = Int.max
     /// The number of a byte whose lowest bit is changed; nil for none.
     var changedByte: Int?
-    /// The greatest number of bytes that are kept for the reader.
+    /// The maximum number of bytes that are kept for the reader.
     var capacity = Int.max
-    /// The greatest number of bytes that one call receives.
+    /// The maximum number of bytes that one call receives.
     var longestReceive = Int.max
     private(set) var isEnded = false
     private(set) var receivedCount = 0

@@ -2,7 +2,7 @@ import Foundation
 
 /// Measures how the processor time of a reader grows with the length of its input.
 package enum Growth {
-    /// The greatest ratio that counts as proportional: eight times the input may take 24 times as long, not 64 times.
+    /// The maximum ratio that counts as proportional: eight times the input may take 24 times as long, not 64 times.
     package static let limit = 24.0
 
     /// Returns how many times as long the work takes on eight times the input, the least of up to five attempts.

@@ -2,7 +2,7 @@ import Requests
 
 /// The stubs for endpoints of one API, by the method and the path of their requests.
 ///
-/// The paths are those of requests to one API value. For another value of the same type, the stubs are compared one by
+/// All paths belong to requests to one API value. For another value of the same type, the stubs are compared one by
 /// one.
 struct EndpointIndex {
     private struct Key: Hashable {
