@@ -84,7 +84,9 @@ extension RequestError {
         } else if let goAway, reset.isUnprocessed {
             self.init(goAway)
         } else {
-            self.init(.connectionLost, detail: "the server has reset the stream: \(reset.code) (RFC 9113 §7)")
+            let error = RequestError(
+                .connectionLost, detail: "the server has reset the stream: \(reset.code) (RFC 9113 §7)")
+            self = reset.code == .http11Required ? error.permanent() : error
         }
     }
 

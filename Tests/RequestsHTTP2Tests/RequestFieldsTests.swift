@@ -63,6 +63,12 @@ struct RequestFieldsTests {
             ])
     }
 
+    @Test("white space around values, which HTTP/1.1 allows, is left out", .rows("H-11"))
+    func whiteSpace() throws {
+        let header: Header = ["X-A": " \t a b\t ", "X-B": "  "]
+        #expect(try Self.lines(Self.request("https://a.example/", .get, header)).suffix(2) == ["x-a: a b", "x-b: "])
+    }
+
     @Test("no request of any fields has one that is malformed", .rows("H-11"))
     func property() throws {
         var random = SplitMix64(state: Mutator.seed)

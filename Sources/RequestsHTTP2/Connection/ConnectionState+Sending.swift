@@ -119,6 +119,12 @@ extension ConnectionState {
         }
     }
 
+    /// Returns whether ``write(_:_:endsStream:)`` would accept bytes of a stream now.
+    package func hasRoom(for slot: StreamSlot) -> Bool {
+        guard failure == nil, let index = streams.index(of: slot), streams[index].sending == .body else { return false }
+        return (streams[index].isGranted || turns.isEmpty) && streams[index].sendWindow > 0 && room > 0
+    }
+
     /// The number of bytes that all streams together can queue now.
     private var room: Int { min(sendWindow, HTTP2Limits.queuedBody - queue.bodyRoom) }
 

@@ -40,12 +40,23 @@ package struct OutgoingFields: Sendable {
         append(field.name.rawValue, isSecret: isSecret) { field.appendValueBytes(to: &$0) }
     }
 
+    /// Removes the white space around a value, which HTTP/1.1 allows and HTTP/2 does not (RFC 9113 §8.2.1).
+    private static func trim(_ text: inout [UInt8], from start: Int) {
+        while text.count > start, let last = text.last, isBlank(last) { text.removeLast() }
+        let blanks = text[start...].prefix { isBlank($0) }
+        text.removeSubrange(blanks.startIndex..<blanks.endIndex)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
     private mutating func append(_ name: String, isSecret: Bool, _ appendValue: (inout [UInt8]) -> Void) {
         fields.append(nameCount: name.utf8.count) { text in
             let start = text.count
             text.append(contentsOf: name.utf8)
             for position in start..<text.count { text[position] = ASCIIFolding.folded(text[position]) }
+            let valueStart = text.count
             appendValue(&text)
+            Self.trim(&text, from: valueStart)
         }
         let position = fields.count - 1
         let staticIndex = StaticTable.index(ofNameOf: position, in: fields)

@@ -36,8 +36,8 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the peer may have received a byte of the request.
     var hasWritten: Bool { get }
 
-    /// Whether the peer has declared that it has not acted on the request.
-    var isUnprocessed: Bool { get }
+    /// The way in which the peer has ended the stream, but not the connection, before the response; nil if it has not.
+    var refusal: StreamRefusal? { get }
 
     /// Whether a large file is sent without reading it (decision 0014).
     var sendsFiles: Bool { get }
@@ -102,4 +102,12 @@ package protocol Carrier: ~Copyable, Sendable {
 
     /// Whether the final response is of HTTP/1.0, so that the peer may not support chunks.
     var isHTTP10: Bool { get }
+}
+
+/// The way in which a peer ends a stream of HTTP/2 alone.
+package enum StreamRefusal: Sendable {
+    /// The peer may have acted on the request.
+    case reset
+    /// The peer has declared that it has not acted on the request.
+    case unprocessed
 }

@@ -154,10 +154,12 @@ extension Connection {
     func wait(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread?
     ) async throws(WaitError) {
+        // All that arrived was read, so that readiness is new; a peer that sends only pings must not prevent the end.
+        if http2 != nil { try deadline.checkTurn() }
         let directions = stream.directions(for: wanted)
         if directions.isEmpty, !wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread else {
-            let standing = response.isAtHead && !wasAlone || runsTasks
+            let standing = http2 == nil && response.isAtHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: directions, by: deadline, standing: standing)
         }

@@ -50,7 +50,7 @@ extension HTTP1Carrier where Self: ~Copyable {
 
     package var hasUnsentPrefix: Bool { request.hasUnsentPrefix }
     package var hasWritten: Bool { request.hasWritten || hasPartialWrite }
-    package var isUnprocessed: Bool { false }
+    package var refusal: StreamRefusal? { nil }
 }
 
 // MARK: The response

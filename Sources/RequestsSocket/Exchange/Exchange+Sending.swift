@@ -62,8 +62,10 @@ extension Exchange where C: ~Copyable {
         state.upload = .ended
         let now = Deadline.now
         metrics.stamps.requestSent = outgoing.timeLimits.stamp(at: now)
-        // A part of the head that has arrived may be followed by bytes that no event of the socket reports.
-        guard !receivesAtOnce, transfer.firstByte == nil, case .awaited = state.response else { return nil }
+        // A part of the head that has arrived may be followed by bytes that no event of the socket reports, and HTTP/2
+        // may have received the response while it sent the request.
+        guard !receivesAtOnce, transfer.firstByte == nil, transfer.carrier.unread == 0, case .awaited = state.response
+        else { return nil }
         return try transfer.needOfResponse(at: now)
     }
 

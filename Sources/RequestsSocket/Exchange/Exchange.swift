@@ -224,7 +224,7 @@ extension Exchange where C: ~Copyable {
             let lost = LostTransmission(
                 number: metrics.transmissions, error: error, isReused: metrics.isReusedConnection,
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
-                hasWritten: transfer.carrier.hasWritten, isUnprocessed: transfer.carrier.isUnprocessed,
+                hasWritten: transfer.carrier.hasWritten, refusal: transfer.carrier.refusal,
                 hasNoProtocol: !outgoing.request.target.isHTTP
                     && metrics.tls.map { $0.applicationProtocol == nil } ?? false)
             self.lost = lost

@@ -22,23 +22,32 @@ package struct LostTransmission: Sendable {
     let hasBegunResponse: Bool
     /// Whether a byte of the request was written.
     let hasWritten: Bool
-    /// Whether the peer has declared that it has not acted on the request.
-    let isUnprocessed: Bool
+    /// The way in which the peer has ended the stream alone; nil if it has not.
+    let refusal: StreamRefusal?
     /// Whether the server has selected no application protocol in the handshake of an https request.
     let hasNoProtocol: Bool
 
     /// Whether the peer had closed the connection, as servers do with idle connections.
-    package var isStale: Bool { isReused && error.reason == .connectionLost && !hasBegunResponse }
+    package var isStale: Bool {
+        isReused && error.reason == .connectionLost && !hasBegunResponse && refusal == nil
+    }
+
+    /// Whether the server may have acted on the request.
+    private var mayHaveActed: Bool { hasWritten && refusal != .unprocessed }
 
     /// Returns whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
-        isUnprocessed && number < 3 || isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
+        switch refusal {
+        case .unprocessed: number < 3 && error.reason == .connectionLost && !error.isPermanent
+        case .reset: false
+        case nil: isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
+        }
     }
 
     /// The error if the request is not sent again.
     var finalError: RequestError {
         let error = mayNeedHTTP2 ? error.adding(advice: Self.http2Advice) : error
-        return hasWritten ? error : error.beforeSending()
+        return mayHaveActed ? error : error.beforeSending()
     }
 
     /// Whether the server may support only HTTP/2.
@@ -53,7 +62,7 @@ package struct LostTransmission: Sendable {
 
     /// Returns the error for the call if the next transmission failed with `next`, perhaps before it was sent.
     package func error(after next: RequestError) -> RequestError {
-        guard hasWritten, !next.mayHaveReachedServer else { return next }
+        guard mayHaveActed, !next.mayHaveReachedServer else { return next }
         return next.endsCall ? next.afterSending() : error
     }
 }

@@ -15,6 +15,10 @@ final class HTTP2Session: @unchecked Sendable {
     private var sent = 0
     /// Whether the peer sends nothing more.
     private var hasEnded = false
+    /// Whether a transfer has failed, so that the connection carries no further exchange.
+    private var hasFailed = false
+    /// The number of bytes that were sent.
+    private(set) var written = 0
     private var goAway: Frame.GoAway?
 
     init(_ limits: HTTP2Limits, at now: Deadline) {
@@ -23,13 +27,18 @@ final class HTTP2Session: @unchecked Sendable {
     }
 
     /// Whether the connection can carry another exchange.
-    var isUsable: Bool { !hasEnded && !state.isDraining && state.freePlaces > 0 }
+    var isUsable: Bool { !hasEnded && !hasFailed && !state.isDraining && state.freePlaces > 0 }
 
     /// Whether the peer sends and reads nothing more.
     var isOver: Bool { hasEnded || state.failure != nil }
 
     /// Whether output remains to be sent.
     var hasOutput: Bool { sent < output.count || state.outputCount > 0 }
+
+    /// Returns whether ``open(_:endsStream:for:)`` or ``queue(_:of:endsStream:)`` would achieve anything now.
+    func canQueue(for stream: StreamSlot?) -> Bool {
+        stream.map { state.hasRoom(for: $0) } ?? (state.isDraining || state.freePlaces > 0)
+    }
 
     /// Returns whether the peer may have received a byte of the head of the request.
     func hasSentHead(of stream: StreamSlot) -> Bool { sent > 0 || state.hasSentHead(of: stream) }
@@ -45,7 +54,7 @@ extension HTTP2Session {
             inbox.stream = stream
             return true
         case .full: break
-        case .draining: inbox.fail(ended(inbox), isUnprocessed: true)
+        case .draining: inbox.fail(ended(inbox), as: .unprocessed)
         case .headTooLarge(let limit):
             let detail = "the server accepts a request header of at most \(ErrorText.bytes(limit)) (RFC 9113 §10.5.1)"
             inbox.fail(RequestError(.tooLarge(limit: limit), detail: detail))
@@ -96,8 +105,16 @@ extension HTTP2Session {
                     try bytes.write(UnsafeRawBufferPointer(rebasing: output[sent...]), nothing)
                 }
             }
-            guard case .bytes(let count) = try result.get() else { return false }
+            let count: Int
+            do throws(StreamError) {
+                guard case .bytes(let moved) = try result.get() else { return false }
+                count = moved
+            } catch {
+                hasFailed = true
+                throw error
+            }
             sent += count
+            written += count
             guard sent == output.count else { continue }
             state.written(sent, at: .now, into: &events)
             // They concern capacity, which the exchange requests again.
@@ -134,6 +151,9 @@ extension HTTP2Session {
 // MARK: Receiving
 
 extension HTTP2Session {
+    /// The maximum number of receives in a row, after which other tasks run and time limits are checked.
+    static let receives = 16
+
     /// Receives what has arrived, at most 64 KiB, and passes what concerns the stream of `inbox` to it.
     func receive(from bytes: inout ByteStream, into inbox: inout StreamInbox) throws(StreamError) -> TransferResult {
         if isOver { return .end }
@@ -144,9 +164,17 @@ extension HTTP2Session {
             }
             return result
         }
-        let received = try result.get()
-        if case .end = received { hasEnded = true }
-        return received
+        do throws(StreamError) {
+            let received = try result.get()
+            if case .end = received { hasEnded = true }
+            return received
+        } catch {
+            hasFailed = true
+            // What the server has announced is the better error.
+            guard goAway != nil else { throw error }
+            hasEnded = true
+            return .end
+        }
     }
 
     private func read(_ bytes: UnsafeRawBufferPointer, into inbox: inout StreamInbox) {
@@ -161,6 +189,8 @@ extension HTTP2Session {
 
     /// Passes the events of a stream to its inbox; the bytes of bodies are ranges of `bytes`.
     private func deliver(to inbox: inout StreamInbox, from bytes: UnsafeRawBufferPointer) {
+        // It follows the streams that it excludes.
+        for case .goAway(let goAway) in events { self.goAway = goAway }
         for event in events {
             switch event {
             case .interim(inbox.stream, let status, let header): inbox.addInterim(status, header)
@@ -172,7 +202,6 @@ extension HTTP2Session {
             case .ended(inbox.stream): inbox.complete()
             case .reset(inbox.stream, let reset):
                 inbox.reset(RequestError(reset, goAway, limits), isUnprocessed: reset.isUnprocessed)
-            case .goAway(let goAway): self.goAway = goAway
             default: break
             }
         }
@@ -196,10 +225,17 @@ extension HTTP2Session {
     func idleState(_ bytes: inout ByteStream) -> IdleState {
         var inbox = StreamInbox()
         do throws(StreamError) {
-            while case .bytes = try receive(from: &bytes, into: &inbox) {}
+            var count = 0
+            while case .bytes = try receive(from: &bytes, into: &inbox) {
+                count += 1
+                if count == Self.receives { return .unusable }
+            }
         } catch {
             return .closed
         }
+        // An error is that of a connection that is not usable.
+        try? state.expire(at: .now, into: &events)
+        events.removeAll()
         if isUsable { return .usable }
         return hasEnded && goAway == nil ? .closed : .unusable
     }

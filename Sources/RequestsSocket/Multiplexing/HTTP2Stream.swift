@@ -15,6 +15,8 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     private var remaining: Int?
     /// The fields that end a body of unknown length, possibly none; nil before its end.
     private var trailers: Header?
+    /// Whether the last attempt ended after much work, so that more may have arrived.
+    private var mayHaveMore = false
 
     init(on connection: Connection, _ session: HTTP2Session) {
         self.connection = connection
@@ -28,7 +30,9 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     /// A stream waits for the frames of its connection, and for space while output remains.
     func directions(for wanted: Interest) -> Interest {
         if wanted.isEmpty { return wanted }
-        return session.hasOutput ? .both : .reading
+        // Received frames may have made room since the last attempt to send; a socket with space is ready at once.
+        let canSend = wanted.contains(.writing) && (!acceptsRequest || session.canQueue(for: inbox.stream))
+        return session.hasOutput || canSend || mayHaveMore ? .both : .reading
     }
 
     func end() {
@@ -62,10 +66,10 @@ extension HTTP2Stream {
     }
 
     func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult {
-        while true {
+        for _ in 0..<HTTP2Session.receives {
             if let count = try sendQueued(piece, from: offset) { return .bytes(count) }
             // Frames of the peer may open the window.
-            guard case .bytes = try receiveFrames() else { break }
+            if case .bytes = try receiveFrames() { mayHaveMore = true } else { break }
         }
         if acceptsRequest { return .wouldBlock }
         throw .system(.peerIsGone)
@@ -74,9 +78,13 @@ extension HTTP2Stream {
     /// Whether the peer reads more of the request.
     private var acceptsRequest: Bool { !session.isOver && !inbox.isReset }
 
-    /// Queues and sends a part of the piece; returns nil if nothing more is accepted now.
+    /// Queues and sends a part of the piece, and returns the number of its bytes that were queued; nil if nothing more
+    /// is accepted now.
     private func sendQueued(_ piece: Data, from offset: Int) throws(StreamError) -> Int? {
-        guard acceptsRequest, try session.flush(to: &connection.stream), let stream = openStream() else { return nil }
+        let written = session.written
+        guard acceptsRequest else { return nil }
+        guard try session.flush(to: &connection.stream) else { return session.written > written ? 0 : nil }
+        guard let stream = openStream() else { return nil }
         let count = piece.count - offset
         let queued = session.queue(count, of: stream, endsStream: remaining == count)
         if let remaining { self.remaining = remaining - queued }
@@ -113,7 +121,7 @@ extension HTTP2Stream {
         inbox.stream.map { session.hasSentHead(of: $0) || connection.stream.hasPartialWrite } ?? false
     }
 
-    var isUnprocessed: Bool { inbox.isUnprocessed }
+    var refusal: StreamRefusal? { inbox.refusal }
 }
 
 // MARK: The response
@@ -121,16 +129,25 @@ extension HTTP2Stream {
 extension HTTP2Stream {
     func receive() throws(StreamError) -> TransferResult {
         // The error of sending follows when nothing more arrives.
-        _ = try? session.flush(to: &connection.stream)
-        while !inbox.hasNews {
+        var failure: StreamError?
+        do throws(StreamError) {
+            _ = try session.flush(to: &connection.stream)
+        } catch {
+            failure = error
+        }
+        for _ in 0..<HTTP2Session.receives {
+            if inbox.hasNews { return .bytes(inbox.takeNews()) }
             let result = try receiveFrames()
+            if case .wouldBlock = result, let failure { throw failure }
             guard case .bytes = result else { return result }
         }
-        return .bytes(inbox.takeNews())
+        mayHaveMore = true
+        return .wouldBlock
     }
 
     private func receiveFrames() throws(StreamError) -> TransferResult {
-        try session.receive(from: &connection.stream, into: &inbox)
+        mayHaveMore = false
+        return try session.receive(from: &connection.stream, into: &inbox)
     }
 
     func nextEvent() throws(RequestError) -> ResponseEvent { try inbox.nextEvent() }
@@ -144,6 +161,8 @@ extension HTTP2Stream {
     func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
         let count = inbox.takeBody(into: space)
         if let stream = inbox.stream { session.consumed(count, of: stream) }
+        // The caller may pause now; a failure ends the next receive.
+        _ = try? session.flush(to: &connection.stream)
         return count
     }
 
@@ -156,7 +175,7 @@ extension HTTP2Stream {
     var awaitsResponse: Bool { !inbox.hasHead }
     var bodyLength: Int? { inbox.bodyLength }
     var isChunked: Bool { false }
-    var persists: Bool { acceptsRequest }
+    var persists: Bool { !inbox.isReset }
     var isHTTP10: Bool { false }
 
     func isReusable(afterWholeRequest isWhole: Bool) -> Bool { session.isUsable }

@@ -17,8 +17,8 @@ struct StreamInbox: ~Copyable {
     var stream: StreamSlot?
     /// Whether the peer has reset the stream, so that it reads nothing more of the request.
     private(set) var isReset = false
-    /// Whether the peer has declared that it has not acted on the request.
-    private(set) var isUnprocessed = false
+    /// The way in which the stream ended alone, before the response; nil if it has not.
+    private(set) var refusal: StreamRefusal?
     /// The heads of responses that were not taken.
     private var heads: [ResponseEvent] = []
     private var body = ReceiveBuffer()
@@ -98,17 +98,17 @@ extension StreamInbox {
     }
 
     /// Records that the stream has failed with `error`, unless the response has ended.
-    mutating func fail(_ error: RequestError, isUnprocessed: Bool = false) {
+    mutating func fail(_ error: RequestError, as refusal: StreamRefusal? = nil) {
         guard !hasEnded else { return }
         end = .failed(error)
-        self.isUnprocessed = isUnprocessed
+        self.refusal = refusal
         news += 1
     }
 
     /// Records that the peer has reset the stream.
     mutating func reset(_ error: RequestError, isUnprocessed: Bool) {
         isReset = true
-        fail(error, isUnprocessed: isUnprocessed)
+        fail(error, as: isUnprocessed ? .unprocessed : .reset)
     }
 }
 

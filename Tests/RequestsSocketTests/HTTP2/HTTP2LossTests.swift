@@ -36,17 +36,27 @@ struct HTTP2LossTests {
 
     @Test("a stream reset with another code is not sent again, and the error has the code", .rows("H-21"))
     func otherCodes() async throws {
-        for code in [HTTP2ErrorCode.internalError, .cancel, .noError, .enhanceYourCalm] {
+        for code in [HTTP2ErrorCode.internalError, .cancel, .noError, .enhanceYourCalm, .http11Required] {
             let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
                 while let request = script.request(on: line) {
-                    peer.note("request")
-                    script.reset(request.slot, code, on: line)
+                    peer.note("\(request.head.method)")
+                    if request.head.path == "/first" {
+                        script.respond(to: request.slot, on: line)
+                    } else {
+                        script.reset(request.slot, code, on: line)
+                    }
                 }
             }
-            let error = await SocketExecutor.http2().failure(of: try peer.request())
-            #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
-            #expect(error?.detail == "the server has reset the stream: \(code) (RFC 9113 §7)")
-            #expect(peer.notes.count == 1)
+            // On a connection that has carried an exchange, too.
+            for (isReused, method) in [(false, HTTPMethod.get), (true, .get), (true, .delete)] {
+                let executor = SocketExecutor.http2()
+                if isReused { _ = try await executor.execute(peer.request(.put, "/first")) }
+                let error = await executor.failure(of: try peer.request(method))
+                #expect(error?.reason == .connectionLost)
+                #expect(error?.mayHaveReachedServer == (code != .http11Required))
+                #expect(error?.detail == "the server has reset the stream: \(code) (RFC 9113 §7)")
+            }
+            #expect(peer.notes == ["GET", "PUT", "GET", "PUT", "DELETE"], "\(code)")
         }
     }
 
@@ -74,6 +84,20 @@ struct HTTP2LossTests {
         let error = await SocketExecutor.http2().failure(of: try peer.request())
         let detail = "the server has ended the connection with GOAWAY: ENHANCE_YOUR_CALM, “too many”"
         #expect(error?.reason == .connectionLost && error?.detail == detail, "\(error?.detail ?? "")")
+    }
+
+    @Test("the error of a request that three connections exclude has the text of GOAWAY", .rows("H-20"))
+    func excluded() async throws {
+        for closes in [false, true] {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+                guard script.request(on: line) != nil else { return }
+                script.send(on: line) { $0.goAway(lastStream: 0, .enhanceYourCalm, debugText: "too many") }
+                if !closes { line.waitForEnd() }
+            }
+            let error = await SocketExecutor.http2().failure(of: try peer.request(.post))
+            #expect(error?.detail?.contains("ENHANCE_YOUR_CALM, “too many”") == true, "\(error?.detail ?? "")")
+            #expect(error?.mayHaveReachedServer == false && peer.connections == 3)
+        }
     }
 
     @Test("a body whose source has begun is not sent again; one that has not begun is", .rows("H-22"))
@@ -209,6 +233,67 @@ struct HTTP2LossTests {
             #expect(response.metrics.isRequestBodyIncomplete)
         }
         #expect(peer.connections == 1 && peer.notes.count == 2)
+    }
+
+    @Test("a success is an error if the connection ends before the server has read the body", .rows("R-45"))
+    func cutUpload() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            guard let (slot, _) = script.head(on: line) else { return }
+            script.respond(to: slot, on: line)
+            line.socket.shutDown(.both)
+        }
+        let body = RequestBody.stream(length: nil, isReplayable: false) { Endless(.max) }
+        let error = await SocketExecutor.http2().failure(of: try peer.request(.post, body: body))
+        #expect(error?.reason == .connectionLost && error?.response?.status == 200)
+    }
+
+    @Test("a response that arrives with the window for the last bytes of the request is not waited for", .rows("H-15"))
+    func responseWithWindow() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            var writer = FrameWriter()
+            writer.settings([(4, 0)])
+            line.send(writer.bytes)
+            guard line.receive() != nil else { return }
+            // The window and the whole response in one segment.
+            var block: [UInt8] = []
+            var encoder = HPACKEncoder()
+            encoder.encode(OutgoingFields(status: 204, .empty), into: &block)
+            writer.replaceAll(with: [])
+            writer.settingsAcknowledgement()
+            writer.headers(block, on: 1, endsStream: true)
+            writer.windowUpdate(1, increment: 1_000)
+            line.send(writer.bytes)
+            line.waitForEnd()
+        }
+        var request = try peer.request(.post, body: .bytes(Data(count: 100)))
+        request.continueTimeout = .milliseconds(200)
+        let result = try await onThread { [request] in SocketExecutor.http2().inPlace(request) }
+        #expect(try result.get().head.status == 204)
+    }
+
+    @Test("transfers that are delayed or cut short change nothing, and each failure is an error", .rows("R-44"))
+    func faults() async throws {
+        for number in 1...14 {
+            for fault in [
+                TransferFaults.Fault.delayTransfer(number), .shortenTransfer(number), .failTransfer(number),
+            ] {
+                let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+                    while let request = script.request(on: line) {
+                        script.respond(to: request.slot, body: "\(request.body.count)", on: line)
+                    }
+                }
+                let executor = SocketExecutor.http2 { $0.faults = TransferFaults(fault, code: ECONNRESET) }
+                let request = try peer.request(.post, body: .bytes(Data(count: 150_000)))
+                let result = await Result(catching: { () async throws(RequestError) in
+                    try await executor.execute(request)
+                })
+                switch (fault, result) {
+                case (_, .success(let response)): #expect(response.text == "150000")
+                case (.failTransfer, .failure(let error)): #expect(error.reason == .connectionLost, "\(error)")
+                case (_, .failure(let error)): Issue.record("\(fault): \(error)")
+                }
+            }
+        }
     }
 
     @Test("closed windows delay an upload, until a limit ends it in its phase", .rows("H-18"))
