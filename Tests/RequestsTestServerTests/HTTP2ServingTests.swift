@@ -100,7 +100,9 @@ struct HTTP2ServingTests {
 
     @Test("a client without HTTP/2 is disconnected", .rows("R-73"))
     func otherProtocol() async throws {
-        try await withTestServer(serving: MockExecutor(.ok()), using: .http2) { server in
+        var limits = TestServer.Limits()
+        limits.drainTime = .milliseconds(10)
+        try await withTestServer(serving: MockExecutor(.ok()), using: .http2, limits: limits) { server in
             let client = try await RawClient(server)
             try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             let received = try await client.receiveBytes()

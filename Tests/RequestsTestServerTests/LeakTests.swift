@@ -32,6 +32,28 @@ struct LeakTests {
         }
     }
 
+    @Test("no socket and no path remain after exchanges of HTTP/2", .rows("R-73"), .timeLimit(.minutes(10)))
+    func leaksOfHTTP2() async throws {
+        let faults: [TestServer.Fault?] = [
+            nil, .stallBeforeHead, .resetBeforeHead, .stallBody(atByte: 1), .resetStream(code: 8),
+        ]
+        let address = TestServer.Address.temporarySocket()
+        for fault in faults {
+            let behavior = TestServer.Behavior.failing(fault)
+            try await withTestServer(serving: MockExecutor(.ok("abc")), on: address, using: .http2, behaving: behavior)
+            {
+                server in
+                var client = try await HTTP2Client(server)
+                for method in ["GET", "PUT"] { _ = client.open(method, "/", body: method == "PUT" ? [1] : nil) }
+                // The server ends while a stream is open whose request has not arrived to its end.
+                client.sendsBodies = false
+                try await client.flush()
+                try await server.waitUntil { $0.requestCount >= (fault == .resetBeforeHead ? 1 : 2) }
+            }
+            #expect(try Self.sockets(at: address) == 0)
+        }
+    }
+
     /// Returns how many unix sockets this process has at the path of `address`: the listener and each accepted
     /// connection.
     ///

@@ -18,6 +18,8 @@ final class HTTP2Connection: Sendable {
         var isReset = false
         /// Whether the connection is closed when no exchange remains.
         var isDraining = false
+        /// Whether the client has violated a rule of the connection.
+        var hasFailed = false
         var isStopping = false
         /// Whether the connection has been closed.
         var isOver = false
@@ -123,9 +125,8 @@ extension HTTP2Connection {
             do throws(HTTP2Error) {
                 try state.connection.receive(bytes.span, at: now, into: &events)
             } catch {
-                // After GOAWAY with the reason.
-                state.moveOutput(at: now, into: &events)
-                state.close()
+                // GOAWAY contains the reason.
+                state.hasFailed = true
             }
             return events
         }
@@ -164,10 +165,12 @@ extension HTTP2Connection {
         state.withLock { state in
             if state.isStopping { return .stop }
             if state.sentCount >= state.end { return .close(resetting: state.isReset) }
-            if state.isDraining, !hasArrivals, state.exchanges.isEmpty, state.output.isEmpty { return .linger }
+            let isComplete = state.hasFailed || state.isDraining && !hasArrivals && state.exchanges.isEmpty
+            if isComplete, state.output.isEmpty { return .linger }
             // A client that does not read could otherwise fill the memory with acknowledgements.
+            let acceptsInput = !state.hasFailed && state.output.count < 4 * Self.outputLimit
             return .transfer(
-                hasOutput: !state.output.isEmpty, acceptsInput: state.output.count < 4 * Self.outputLimit,
+                hasOutput: !state.output.isEmpty, acceptsInput: acceptsInput,
                 until: state.connection.deadline)
         }
     }

@@ -118,6 +118,7 @@ struct HTTP2Service: ConnectionService {
 
     /// Ends the output, and reads until the client closes the connection or the time for that has passed.
     private mutating func linger() throws(ConnectionEnd) {
+        frames.end()
         connection.endOutput()
         let deadline = Deadline.after(server.limits.drainTime)
         while try connection.wait(forAny: .reading, by: deadline, orUntil: frames.wake), !deadline.hasPassed {
