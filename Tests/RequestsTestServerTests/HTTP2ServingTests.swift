@@ -98,6 +98,27 @@ struct HTTP2ServingTests {
         }
     }
 
+    @Test("no status is recorded for a stream that was reset before its response", .rows("PM-132"))
+    func resetBeforeResponse() async throws {
+        let released = SharedCounter()
+        let mock = MockExecutor { request in
+            while released.value == 0 { DetachedThread.yield() }
+            return request.target.path == "/a" ? .ok("a") : .status(204)
+        }
+        let ended = try await withTestServer(serving: mock, using: .http2) { server in
+            var client = try await HTTP2Client(server)
+            let streams = [client.open("GET", "/a"), client.open("GET", "/b"), client.open("HEAD", "/a")]
+            try await client.flush()
+            try await server.waitUntil { $0.openStreams == 3 }
+            for stream in streams { client.reset(stream) }
+            try await client.flush()
+            try await server.waitUntil { $0.openStreams == 0 }
+            released.add()
+            return server
+        }
+        #expect(ended.exchanges.map(\.status) == [nil, nil, nil])
+    }
+
     @Test("a client without HTTP/2 is disconnected", .rows("R-73"))
     func otherProtocol() async throws {
         var limits = TestServer.Limits()

@@ -45,8 +45,13 @@ final class HTTP2Connection: Sendable {
         /// The number of streams that have not ended.
         var streamCount: Int { isOver ? 0 : connection.streamCount }
 
-        /// Ends a response, whose frames are in the output.
-        mutating func finish(_ ending: Ending) {
+        /// Moves the last frames of a response to the output, and ends it; a stream that was reset has no frames.
+        mutating func finish(
+            _ ending: Ending, _ content: Data = Data(), at now: Deadline, into events: inout [ConnectionEvent]
+        ) {
+            let start = output.count
+            moveOutput(content, at: now, into: &events)
+            guard output.count > start else { return }
             // The client cannot have the last byte yet.
             ending.record()
             output += ending.bytes
@@ -230,8 +235,7 @@ extension HTTP2Connection {
     func respond(to slot: StreamSlot, _ fields: OutgoingFields, ending: Ending? = nil) {
         change { state, now, events in
             state.connection.respond(to: slot, fields, endsStream: ending != nil)
-            state.moveOutput(at: now, into: &events)
-            if let ending { state.finish(ending) }
+            if let ending { state.finish(ending, at: now, into: &events) }
         }
     }
 
@@ -252,8 +256,11 @@ extension HTTP2Connection {
         change { state, now, events in
             guard state.output.count < Self.outputLimit else { return 0 }
             let count = state.connection.write(slot, bytes.count, endsStream: ending != nil)
-            state.moveOutput(bytes, at: now, into: &events)
-            if let ending, count == bytes.count { state.finish(ending) }
+            if let ending, count == bytes.count {
+                state.finish(ending, bytes, at: now, into: &events)
+            } else {
+                state.moveOutput(bytes, at: now, into: &events)
+            }
             return count
         }
     }
@@ -262,8 +269,7 @@ extension HTTP2Connection {
     func end(_ slot: StreamSlot, trailers: OutgoingFields?, ending: Ending) {
         change { state, now, events in
             state.connection.end(slot, trailers: trailers)
-            state.moveOutput(at: now, into: &events)
-            state.finish(ending)
+            state.finish(ending, at: now, into: &events)
         }
     }
 
