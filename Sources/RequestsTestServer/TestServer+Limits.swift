@@ -8,7 +8,8 @@ extension TestServer {
         public var bodyBytes: Int
         /// The maximum length of a head in bytes, 256 KiB by default; a longer head is refused with the status 431.
         ///
-        /// A request line of more than 16 KiB is refused with the status 414.
+        /// A request line of more than 16 KiB is refused with the status 414. In HTTP/2, the limit counts as
+        /// SETTINGS_MAX_HEADER_LIST_SIZE does, and a longer head resets its stream.
         public var headBytes: Int
         /// The methods that are served, nil for all but CONNECT; other methods are refused with the status 405.
         public var methods: Set<HTTPMethod>?
@@ -34,11 +35,12 @@ extension TestServer {
         /// The maximum time from the first byte of a head, or from the beginning of a TLS handshake, to its end; nil,
         /// the default, for no limit.
         ///
-        /// A later head is refused with the status 408.
+        /// A later head is refused with the status 408. In HTTP/2, the limit is for the preface and SETTINGS of the
+        /// client, and the connection is closed.
         public var headTime: Duration?
         /// The maximum time from the end of a head to the end of its body; nil, the default, for no limit.
         ///
-        /// A later body is refused with the status 408.
+        /// A later body is refused with the status 408; in HTTP/2, the connection serves other streams.
         public var bodyTime: Duration?
         /// The maximum time for which a connection waits, for the next request or for the client to read a response.
         ///

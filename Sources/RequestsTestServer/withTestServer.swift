@@ -9,10 +9,11 @@ import RequestsPOSIX
 /// closed. A client that ends only its sending side (a half-close) counts as one that has left: over TCP the two look
 /// the same until the server writes, and the clients of this package never end only one side.
 ///
-/// If the executor throws an error of a connection, such as `connectionLost`, the server closes the connection. For
-/// other errors it responds with the description of the error and a status: 400 if the request is invalid; 429 or 503,
-/// with Retry-After if the delay is known, if middleware that protects the executor refuses the request; 501 if
-/// repeating the request cannot help, for example if no stub of a mock matches; otherwise 500.
+/// If the executor throws an error of a connection, such as `connectionLost`, the server closes the connection, or, in
+/// HTTP/2, resets the stream. For other errors it responds with the description of the error and a status: 400 if the
+/// request is invalid; 429 or 503, with Retry-After if the delay is known, if middleware that protects the executor
+/// refuses the request; 501 if repeating the request cannot help, for example if no stub of a mock matches; otherwise
+/// 500.
 ///
 /// - Parameters:
 ///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.

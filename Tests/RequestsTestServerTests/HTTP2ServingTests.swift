@@ -81,6 +81,29 @@ struct HTTP2ServingTests {
         }
     }
 
+    @Test("a head over the limit resets its stream, and errors of the executor have their statuses", .rows("R-73"))
+    func errors() async throws {
+        let mock = MockExecutor { request in
+            switch request.target.path {
+            case "/lost": throw RequestError(.connectionLost)
+            case "/invalid": throw RequestError(.invalidRequest(.invalidHost))
+            case "/field": return .ok().adding(headerField: Field(name: "X", value: "a\r\nb"))
+            default: return .ok()
+            }
+        }
+        let limits = TestServer.Limits(headBytes: 1_000)
+        try await withTestServer(serving: mock, using: .http2, limits: limits) { server in
+            var client = try await HTTP2Client(server)
+            let large = client.open("GET", "/", [Field(name: "X", value: String(repeating: "x", count: 2_000))])
+            let streams = ["/lost", "/invalid", "/field", "/"].map { client.open("GET", $0) }
+            try await client.receiveAll()
+            #expect(client[large].reset?.code == .protocolError && client[large].status == nil)
+            #expect(client[streams[0]].reset?.code == .internalError && client[streams[0]].status == nil)
+            #expect(streams.dropFirst().map { client[$0].status } == [400, 500, 200])
+            #expect(server.exchanges.count == 4 && server.record.openConnections == 1)
+        }
+    }
+
     @Test("a body that is refused midway is not read, and its response is whole", .rows("R-73"))
     func midwayRefusal() async throws {
         let limits = TestServer.Limits(bodyBytes: 100_000)
