@@ -82,9 +82,9 @@ public struct TestServer: Sendable {
         /// The largest number of streams that one connection had open at one time.
         package internal(set) var maximumStreams = 0
 
-        mutating func changeStreams(from old: Int, to new: Int) {
-            openStreams += new - old
-            maximumStreams = max(maximumStreams, new)
+        mutating func changeStreams(_ change: HTTP2Connection.StreamChange) {
+            openStreams += change.difference
+            maximumStreams = max(maximumStreams, change.maximum)
         }
     }
 }

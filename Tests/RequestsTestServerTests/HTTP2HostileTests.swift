@@ -88,7 +88,7 @@ struct HTTP2HostileTests {
 
     @Test("acknowledgements for a client that does not read are bounded", .rows("R-73"))
     func acknowledgements() throws {
-        let connection = try HTTP2Connection(HTTP2Limits(), closingAfter: .max, onStreams: { _, _ in })
+        let connection = try HTTP2Connection(HTTP2Limits(), closingAfter: .max, onStreams: { _ in })
         var writer = FrameWriter()
         for _ in 0..<500 { writer.ping([1, 2, 3, 4, 5, 6, 7, 8], isAcknowledgement: false) }
         _ = connection.receive(Self.beginning)

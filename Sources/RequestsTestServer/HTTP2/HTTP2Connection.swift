@@ -23,6 +23,9 @@ final class HTTP2Connection: Sendable {
         var isStopping = false
         /// Whether the connection has been closed.
         var isOver = false
+        /// The number of open streams that was reported last, and the largest one since then.
+        var reportedStreams = 0
+        var mostStreams = 0
         /// The exchanges that have not ended.
         var exchanges: [StreamID: HTTP2Exchange] = [:]
 
@@ -45,6 +48,14 @@ final class HTTP2Connection: Sendable {
         /// The number of streams that have not ended.
         var streamCount: Int { isOver ? 0 : connection.streamCount }
 
+        /// Returns the change of the number of streams that was not reported; nil if there is none.
+        mutating func takeStreamChange() -> StreamChange? {
+            let change = StreamChange(difference: streamCount - reportedStreams, maximum: mostStreams)
+            guard change.difference != 0 || mostStreams > streamCount else { return nil }
+            (reportedStreams, mostStreams) = (streamCount, streamCount)
+            return change
+        }
+
         /// Moves the last frames of a response to the output, and ends it; a stream that was reset has no frames.
         mutating func finish(
             _ ending: Ending, _ content: Data = Data(), at now: Deadline, into events: inout [ConnectionEvent]
@@ -57,6 +68,13 @@ final class HTTP2Connection: Sendable {
             output += ending.bytes
             if ending.closes { close() }
         }
+    }
+
+    /// A change of the number of open streams.
+    struct StreamChange: Sendable {
+        let difference: Int
+        /// The largest number since the change before.
+        let maximum: Int
     }
 
     /// The end of a response.
@@ -76,11 +94,10 @@ final class HTTP2Connection: Sendable {
     /// Ends the wait of the connection's thread.
     let wake: WakeSignal
 
-    /// A function that is called with the numbers of open streams before and after a change.
-    private let onStreams: @Sendable (_ old: Int, _ new: Int) -> Void
+    private let onStreams: @Sendable (StreamChange) -> Void
 
     init(
-        _ limits: HTTP2Limits, closingAfter end: Int, onStreams: @escaping @Sendable (_ old: Int, _ new: Int) -> Void
+        _ limits: HTTP2Limits, closingAfter end: Int, onStreams: @escaping @Sendable (StreamChange) -> Void
     ) throws(SystemError) {
         self.onStreams = onStreams
         wake = try WakeSignal()
@@ -90,17 +107,20 @@ final class HTTP2Connection: Sendable {
     /// Changes the state, and notifies the thread of the connection and the exchanges that can continue.
     @discardableResult
     private func change<Value: Sendable>(
+        reportingEnds reportsEnds: Bool = true,
         _ body: @Sendable (inout State, Deadline, inout [ConnectionEvent]) -> Value
     ) -> Value {
-        let (value, exchanges, counts) = state.withLock { state -> (Value, [HTTP2Exchange], (old: Int, new: Int)) in
+        let (value, exchanges, change) = state.withLock { state -> (Value, [HTTP2Exchange], StreamChange?) in
             let now = Deadline.now
-            let count = state.streamCount
             var events: [ConnectionEvent] = []
             let value = body(&state, now, &events)
             state.moveOutput(at: now, into: &events)
-            return (value, Self.exchanges(with: events, in: state), (count, state.streamCount))
+            state.mostStreams = max(state.mostStreams, state.streamCount)
+            let mustReport = reportsEnds || state.streamCount > state.reportedStreams
+            let change = mustReport ? state.takeStreamChange() : nil
+            return (value, Self.exchanges(with: events, in: state), change)
         }
-        if counts.old != counts.new { onStreams(counts.old, counts.new) }
+        if let change { onStreams(change) }
         wake.signal()
         for exchange in exchanges { exchange.resume() }
         return value
@@ -126,7 +146,7 @@ final class HTTP2Connection: Sendable {
 extension HTTP2Connection {
     /// Reads received bytes, and returns their meaning; after a violation of the client, the connection is closed.
     func receive(_ bytes: [UInt8]) -> [ConnectionEvent] {
-        change { state, now, events in
+        change(reportingEnds: false) { state, now, events in
             do throws(HTTP2Error) {
                 try state.connection.receive(bytes.span, at: now, into: &events)
             } catch {
@@ -135,6 +155,11 @@ extension HTTP2Connection {
             }
             return events
         }
+    }
+
+    /// Reports that streams have ended, after the events of received bytes were handled and recorded.
+    func reportStreams() {
+        change { _, _, _ in }
     }
 
     /// The bytes to send next, at most those until the end of the connection.

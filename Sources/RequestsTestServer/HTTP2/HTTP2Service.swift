@@ -38,9 +38,9 @@ struct HTTP2Service: ConnectionService {
         self.server = server
         self.negotiation = negotiation
         let limits = settings.limits(headBytes: server.limits.headBytes)
-        frames = try HTTP2Connection(limits, closingAfter: max(0, settings.closesAfterByte ?? .max)) {
-            [weak server] old, new in
-            server?.change { $0.changeStreams(from: old, to: new) }
+        let end = max(0, settings.closesAfterByte ?? .max)
+        frames = try HTTP2Connection(limits, closingAfter: end) { [weak server] change in
+            server?.change { $0.changeStreams(change) }
         }
         deadline = server.limits.idleTime.map(Deadline.after) ?? .distantFuture
         prefaceDeadline = .distantFuture
@@ -106,6 +106,7 @@ struct HTTP2Service: ConnectionService {
             if index + 1 < events.count, case .ended(slot) = events[index + 1] { hasBody = false }
             begin(slot, ReceivedRequest(head, hasBody: hasBody))
         }
+        frames.reportStreams()
         return true
     }
 
