@@ -10,6 +10,9 @@ public struct ExecutorUnderTest: Sendable {
 
     var callStyle = CallStyle.async
 
+    /// The version of HTTP that the servers use.
+    var version = TestServer.Version.http1
+
     /// The known deviations of the executor.
     public let deviations: [Deviation]
 
@@ -44,6 +47,13 @@ public struct ExecutorUnderTest: Sendable {
     package func using(_ callStyle: CallStyle) -> ExecutorUnderTest {
         var copy = self
         copy.callStyle = callStyle
+        return copy
+    }
+
+    /// Returns this executor; all servers of the scenarios use `version`.
+    public func using(_ version: TestServer.Version) -> ExecutorUnderTest {
+        var copy = self
+        copy.version = version
         return copy
     }
 

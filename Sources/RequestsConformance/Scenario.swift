@@ -23,6 +23,9 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// The requirements for running the scenario.
     let needs: Need
 
+    /// Whether the scenario concerns messages of HTTP/1.1, which HTTP/2 does not have.
+    let isForHTTP1: Bool
+
     let body: @Sendable (ScenarioContext) async throws -> Void
 
     /// The subjects of the scenarios.
@@ -68,13 +71,14 @@ public struct Scenario: Sendable, CustomStringConvertible {
     }
 
     init(
-        name: String, rows: [String], group: Group, needs: Need = .nothing,
+        name: String, rows: [String], group: Group, needs: Need = .nothing, isForHTTP1: Bool = false,
         _ body: @escaping @Sendable (ScenarioContext) async throws -> Void
     ) {
         self.name = name
         self.rows = rows
         self.group = group
         self.needs = needs
+        self.isForHTTP1 = isForHTTP1
         self.body = body
     }
 
@@ -87,7 +91,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
 
     /// Returns the scenarios that can run with `subject`, and one that checks its deviations.
     public static func all(for subject: ExecutorUnderTest) -> [Scenario] {
-        all.filter { subject.meets($0.needs) } + [deviations]
+        all.filter { subject.meets($0.needs) && (subject.version == .http1 || !$0.isForHTTP1) } + [deviations]
     }
 
     /// A check that every deviation names a scenario that would otherwise run, and states the reason and the failure.

@@ -44,7 +44,9 @@ struct ScenarioContext: Sendable {
         behaving behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior,
         _ body: (ScenarioClient) async throws -> Void
     ) async throws {
-        try await withTestServer(serving: mock, on: address, tls: tls, limits: limits, behaving: behavior) { server in
+        try await withTestServer(
+            serving: mock, on: address, using: subject.version, tls: tls, limits: limits, behaving: behavior
+        ) { server in
             let executor = subject.callStyle.executor(
                 over: subject.makeExecutor(server.socketPath ?? "", server.clientTLS))
             try await body(

@@ -65,7 +65,8 @@ struct HTTP2Client: ~Copyable {
         for field in fields { list.append(field) }
         let endsStream = body == nil && trailers.isEmpty
         guard
-            case .opened(let slot) = state.open(list, respondsToHead: method == "HEAD", endsStream: endsStream, at: .now)
+            case .opened(let slot) = state.open(
+                list, respondsToHead: method == "HEAD", endsStream: endsStream, at: .now)
         else { return nil }
         slots[slot.stream] = slot
         responses[slot.stream] = Response()

@@ -72,7 +72,7 @@ extension Scenario {
         },
         Scenario(
             name: "a body of known length has Content-Length; any other is chunked", rows: ["R-3", "D-5"],
-            group: .bodies, needs: .server
+            group: .bodies, needs: .server, isForHTTP1: true
         ) { context in
             try await context.run { client in
                 let bodies = [.bytes(Data("abc".utf8)), Chunks.body("abc", length: 3), Chunks.body("abc")]

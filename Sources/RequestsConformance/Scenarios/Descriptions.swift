@@ -193,7 +193,7 @@ extension Scenario {
         },
         Scenario(
             name: "a request that requires Content-Length has it, whatever its body",
-            rows: ["T-49", "PM-26", "PM-45", "PM-47"], group: .descriptions, needs: .server
+            rows: ["T-49", "PM-26", "PM-45", "PM-47"], group: .descriptions, needs: .server, isForHTTP1: true
         ) { context in
             try await context.run { client in
                 let api = client.client.api

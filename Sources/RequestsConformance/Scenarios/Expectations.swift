@@ -22,7 +22,7 @@ extension Scenario {
         Scenario(
             name: "a final status instead of 100 (Continue) is the response, and the body is not sent",
             rows: ["R-45", "R-46"],
-            group: .expectations, needs: .server
+            group: .expectations, needs: .server, isForHTTP1: true
         ) { context in
             let limits = TestServer.Limits(bodyBytes: 10)
             try await context.run(serving: MockExecutor(.ok()), limits: limits, behaving: { _, _ in .standard }) {

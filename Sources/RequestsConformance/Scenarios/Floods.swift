@@ -25,7 +25,7 @@ extension Scenario {
         },
         Scenario(
             name: "a flood of messages without data on an established TLS connection ends it", rows: ["S-32", "S-44"],
-            group: .faults, needs: .tls
+            group: .faults, needs: .tls, isForHTTP1: true
         ) { context in
             try await withTLSFloodPort(.established) { port in
                 for method in [HTTPMethod.get, .post] {
@@ -41,7 +41,7 @@ extension Scenario {
         },
         Scenario(
             name: "the limit of a call ends it during a flood on an established TLS connection",
-            rows: ["S-44", "S-46", "R-48"], group: .timeouts, needs: .tls
+            rows: ["S-44", "S-46", "R-48"], group: .timeouts, needs: .tls, isForHTTP1: true
         ) { context in
             try await withTLSFloodPort(.response) { port in
                 _ = try await expectFailure(.timedOut(.total), context: "with a limit") {
@@ -51,7 +51,7 @@ extension Scenario {
         },
         Scenario(
             name: "cancellation ends a call during a flood on an established TLS connection", rows: ["S-44", "R-67"],
-            group: .cancellation, needs: .tls
+            group: .cancellation, needs: .tls, isForHTTP1: true
         ) { context in
             try await withTLSFloodPort(.response) { port in
                 _ = try await expectFailure(.cancelled) {

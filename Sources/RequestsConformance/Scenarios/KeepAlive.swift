@@ -102,7 +102,7 @@ extension Scenario {
         },
         Scenario(
             name: "an HTTP/1.0 response closes its connection unless it has keep-alive", rows: ["R-47"],
-            group: .keepAlive, needs: .server
+            group: .keepAlive, needs: .server, isForHTTP1: true
         ) { context in
             let body = "Content-Length: 1\r\n\r\na"
             for (head, isKept) in [
@@ -121,7 +121,7 @@ extension Scenario {
         Scenario(
             name: "a response before the end of the request body is returned, and its connection is closed",
             rows: ["R-45"],
-            group: .keepAlive, needs: .server
+            group: .keepAlive, needs: .server, isForHTTP1: true
         ) { context in
             let limits = TestServer.Limits(bodyBytes: 1000)
             try await context.run(serving: MockExecutor(.ok()), limits: limits, behaving: { _, _ in .standard }) {

@@ -30,7 +30,7 @@ extension Scenario {
             try await follow("endless until closed", endless, TestServer.Behavior(framing: .untilClose), in: context)
         },
         Scenario(
-            name: "a redirect with a malformed body is followed", rows: ["R-20", "T-59"], group: .redirects,
+            name: "a redirect with a malformed body is followed", rows: ["R-20", "T-59"], group: .redirects, isForHTTP1: true,
             needs: .server
         ) { context in
             let head = "HTTP/1.1 302 Found\r\nLocation: /next\r\n"
@@ -102,7 +102,7 @@ extension Scenario {
         Scenario(
             name: "a chunked body is sent again with its length to an HTTP/1.0 server",
             rows: ["R-11", "R-32", "PM-47"],
-            group: .redirects, needs: .server
+            group: .redirects, needs: .server, isForHTTP1: true
         ) { context in
             let redirect = "HTTP/1.0 307 Moved\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n"
             let counter = Counter()
