@@ -33,7 +33,7 @@ extension SessionExchange.State {
         case .collected(let limit):
             let limit = max(0, limit)
             if let length = head.bodyLength(for: request.method), length > limit {
-                throw RequestError(.tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(length))")
+                throw RequestError(.tooLarge(limit: limit), detail: ErrorText.announced(length))
             }
             receiver = .collected(limit: limit, mustBeWhole: true)
         }

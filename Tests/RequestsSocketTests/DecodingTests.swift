@@ -83,7 +83,11 @@ struct DecodingTests {
             for outcome in try await Self.outcomes(of: request, executor) {
                 switch outcome {
                 case .success(let response): #expect(isWithin && response.text == "hello, hello, hello")
-                case .failure(let error): #expect(!isWithin && error.reason == .tooLarge(limit: limit))
+                case .failure(let error):
+                    #expect(!isWithin && error.reason == .tooLarge(limit: limit))
+                    let isAnnounced =
+                        error.detail == "Content-Length announces 10000000000 bytes, more than the limit"
+                    #expect(isAnnounced == (path == "/long"), "\(error)")
                 }
             }
         }

@@ -8,6 +8,11 @@ package enum ErrorText {
         count == 1 ? "1 byte" : "\(count) bytes"
     }
 
+    /// Returns the detail for a body whose Content-Length exceeds the limit.
+    package static func announced(_ length: Int) -> String {
+        "Content-Length announces \(bytes(length)), more than the limit"
+    }
+
     /// Returns a duration, limited to 292 years, in milliseconds with one decimal place.
     package static func milliseconds(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components

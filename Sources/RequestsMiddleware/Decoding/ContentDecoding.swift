@@ -145,7 +145,7 @@ extension ContentDecoding {
         var whole = Data()
         do throws(RequestError) {
             if let length = stream.length, length > Limits.encodedSize(collecting: limit) {
-                throw RequestError(.tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(length))")
+                throw RequestError(.tooLarge(limit: limit), detail: ErrorText.announced(length))
             }
             while let piece = try await body.next() {
                 guard piece.count <= limit - whole.count else {
@@ -228,7 +228,7 @@ extension RawResponse {
         var (copy, whole) = (self, Data())
         do throws(RequestError) {
             if let length = stream.length, length > limit {
-                throw RequestError(.tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(length))")
+                throw RequestError(.tooLarge(limit: limit), detail: ErrorText.announced(length))
             }
             while let chunk = try await stream.next() {
                 guard chunk.count <= limit - whole.count else { throw Self.bodyTooLarge(limit) }

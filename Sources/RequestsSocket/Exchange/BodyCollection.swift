@@ -15,7 +15,7 @@ struct BodyCollection: ~Copyable, Sendable {
         let limit = max(0, limit)
         if isWhole, let expected, expected > limit {
             throw RequestError(
-                .tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(expected))")
+                .tooLarge(limit: limit), detail: ErrorText.announced(expected))
         }
         // One byte more than allowed, unless that overflows, reveals a body that is too long.
         let room = isWhole ? max(limit, limit &+ 1) : limit
