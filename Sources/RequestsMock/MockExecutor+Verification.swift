@@ -108,7 +108,7 @@ extension Stub {
         }
         if hasOneResult, usage.unrepeatableCalls > 1 {
             problems.append(
-                "repeated request: one result is for one request that is not idempotent; use expecting(calls:) to "
+                "repeated request: one result permits one request that is not idempotent; use expecting(calls:) to "
                     + "expect more: \(line)")
         }
         if usage.isExhausted { problems.append("more calls than results: \(line)") }

@@ -29,7 +29,7 @@ extension FileError: CustomStringConvertible {
         case .notPrivate(let path): "\(ErrorText.quoted(path)) can be accessed by others; set its mode to 0600"
         case .folderNotPrivate(let path):
             "others can write to the folder \(ErrorText.quoted(path)); remove that permission (chmod go-w), or use a "
-                + "folder of the user"
+                + "folder of your own"
         case .malformed(let path): "\(ErrorText.quoted(path)) is malformed"
         case .tooLarge(let path, let limit): "\(ErrorText.quoted(path)) is larger than \(ErrorText.bytes(limit))"
         case .system(let error, let path): "\(ErrorText.quoted(path)): \(error)"

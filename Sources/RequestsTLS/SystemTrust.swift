@@ -95,7 +95,7 @@ extension ContextBuilder {
         places += system.files + system.folders
         throw TLSError(
             .configuration,
-            "found no trusted certificates of the system; install ca-certificates, or set TLSConfiguration.trust; "
+            "found no trusted system certificates; install ca-certificates, or set TLSConfiguration.trust; "
                 + "searched \(places.joined(separator: ", "))")
     }
 

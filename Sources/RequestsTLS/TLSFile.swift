@@ -17,11 +17,11 @@ enum TLSFile {
         do throws(FileError) {
             bytes = try self.bytes(of: path)
         } catch {
-            throw TLSError(.configuration, "could not read the file of the \(content): \(error)")
+            throw TLSError(.configuration, "could not read the file with the \(content): \(error)")
         }
         guard let bytes else {
             let problem = "\(ErrorText.quoted(path)) is larger than \(ErrorText.bytes(limit))"
-            throw TLSError(.configuration, "could not read the file of the \(content): \(problem)")
+            throw TLSError(.configuration, "could not read the file with the \(content): \(problem)")
         }
         return Data(bytes)
     }

@@ -139,7 +139,7 @@ struct VerificationTests {
         #expect(
             error?.description == """
                 unused results: expected 3 calls: GET “/a” \(place):1, called once
-                repeated request: one result is for one request that is not idempotent; use expecting(calls:) to expect \
+                repeated request: one result permits one request that is not idempotent; use expecting(calls:) to expect \
                 more: POST “/b” \(place):2, called twice
                 more calls than results: GET “/c” \(place):3, called twice
                 unused stub: GET “//[/d” \(place):4, called 0 times: it never matches: the pattern is malformed: “//[” \

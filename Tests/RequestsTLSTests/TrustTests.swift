@@ -34,7 +34,7 @@ struct TLSTrustTests {
             files: [directory.path(of: "none.pem")], folders: [directory.path, directory.path(of: "none")])
         let error = try #require(try failure(.system, places))
         #expect(error.problem == .configuration)
-        #expect(error.detail.hasPrefix("found no trusted certificates of the system; install ca-certificates"))
+        #expect(error.detail.hasPrefix("found no trusted system certificates; install ca-certificates"))
         #expect(error.detail.contains(directory.path(of: "none.pem")))
         // A file without certificates is as good as none.
         try directory.write(Array("nothing".utf8), to: "empty.pem")

@@ -37,10 +37,10 @@ struct SessionTLSTests {
             (TLSConfiguration(serverName: ".a.test"), "invalid server name"),
             (TLSConfiguration(serverName: "a\u{301}.test"), "invalid server name"),
             (TLSConfiguration(pins: [.host("a.test")]), "has no fingerprint"),
-            (TLSConfiguration(pins: [.host("", publicKeys: [fingerprint])]), "invalid host “” of a pin"),
+            (TLSConfiguration(pins: [.host("", publicKeys: [fingerprint])]), "invalid host “” in a pin"),
             (
                 TLSConfiguration(pins: [.host("*.a.test", publicKeys: [fingerprint])]),
-                "invalid host “*.a.test” of a pin"
+                "invalid host “*.a.test” in a pin"
             ),
         ]
         for (configuration, words) in cases {

@@ -119,7 +119,7 @@ extension RequestError.Reason: CustomStringConvertible {
         // The limit may count bytes, fields or interim responses; the detail has the unit.
         case .tooLarge(let limit): "limit of \(limit) exceeded"
         case .unacceptableStatus: "unacceptable status"
-        case .notModified: "not modified; the representation that the request names is still current"
+        case .notModified: "not modified; the representation in If-None-Match or If-Modified-Since is current"
         case .unexpectedRedirect: "redirect not followed"
         case .unexpectedContentType: "unacceptable content type"
         case .unexpectedNoContent: "the response has no body"

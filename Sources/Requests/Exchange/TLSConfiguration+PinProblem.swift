@@ -7,13 +7,13 @@ extension [TLSConfiguration.Pin] {
         for pin in self {
             let host = ErrorText.quoted(pin.host, limit: 100)
             if CertificateName(pin.host) == nil {
-                return "invalid host \(host) of a pin: use a DNS name in ASCII or an IP address"
+                return "invalid host \(host) in a pin: use a DNS name in ASCII or an IP address"
             }
             if pin.publicKeys.isEmpty, pin.certificates.isEmpty {
-                return "the pin of \(host) has no fingerprint; add at least one"
+                return "the pin for \(host) has no fingerprint; add at least one"
             }
             if let serverName, let name = CertificateName(serverName), !pin.applies(to: name) {
-                return "the pin of \(host) applies to no server, because serverName is "
+                return "the pin for \(host) applies to no server, because serverName is "
                     + "\(ErrorText.quoted(serverName, limit: 100)); pin that name"
             }
         }

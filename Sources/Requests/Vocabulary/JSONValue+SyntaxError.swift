@@ -36,7 +36,7 @@ extension JSONValue {
                 case .unexpectedByte: "invalid JSON"
                 case .invalidString: "invalid string in JSON"
                 case .tooDeep: "JSON nested deeper than \(JSONValue.maximumDepth) levels"
-                case .numberOutOfRange: "JSON number out of the range of Double"
+                case .numberOutOfRange: "JSON number does not fit in Double"
                 case .equivalentNames: "two names in a JSON object differ only in their Unicode normalization"
                 case .combiningMarks: "a name in a JSON object has more than 30 combining marks in a row"
                 }

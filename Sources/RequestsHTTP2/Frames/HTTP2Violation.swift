@@ -9,7 +9,7 @@ package enum HTTP2Violation: String, CaseIterable, Error, Hashable, Sendable {
     case frameTooLarge = "the payload has more than 16384 bytes (RFC 9113 §4.2)"
     case frameSize = "the length of the payload is invalid for the type (RFC 9113 §4.2)"
     case streamRequired = "the frame names no stream (RFC 9113 §6)"
-    case connectionRequired = "the frame names a stream, and concerns the connection (RFC 9113 §6)"
+    case connectionRequired = "the frame names a stream, but concerns the connection (RFC 9113 §6)"
     case padding = "the padding is longer than the payload (RFC 9113 §6.1)"
     case headerBlockInterrupted = "another frame interrupts a header block (RFC 9113 §6.10)"
     case unexpectedContinuation = "no header block precedes the frame (RFC 9113 §6.10)"
@@ -42,7 +42,7 @@ package enum HTTP2Violation: String, CaseIterable, Error, Hashable, Sendable {
     case manyInterims = "more interim responses than the limit"
     case dataBeforeHead = "data precedes the head of the message (RFC 9113 §8.1)"
     case unendedTrailers = "trailers do not end the stream (RFC 9113 §8.1)"
-    case contentLength = "Content-Length is invalid, or values of it differ (RFC 9110 §8.6)"
+    case contentLength = "Content-Length is invalid, or its values differ (RFC 9110 §8.6)"
     case bodyLength = "the length of the body differs from Content-Length (RFC 9113 §8.1.1)"
     case unexpectedBody = "the message cannot have a body (RFC 9113 §8.1.1)"
 

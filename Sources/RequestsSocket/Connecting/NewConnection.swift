@@ -180,7 +180,7 @@ extension NewConnection where Stream: ~Copyable {
         guard let localAddress = network.localAddress else { return addresses }
         let reachable = addresses.filter { $0.family == localAddress.family }
         guard !reachable.isEmpty else {
-            let text = "no address of the host has the family of the local address \(localAddress)"
+            let text = "the host has no address of the same family as the local address \(localAddress)"
             throw RequestError(.connectionFailed, detail: text)
         }
         return reachable

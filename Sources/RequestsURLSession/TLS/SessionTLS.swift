@@ -151,7 +151,7 @@ extension SessionTLS {
         do {
             return try Data(contentsOf: URL(filePath: path))
         } catch {
-            throw invalid("could not read the file of the trusted certificates: \(ErrorText.quoted(path))")
+            throw invalid("could not read the file with the trusted certificates: \(ErrorText.quoted(path))")
         }
     }
 
