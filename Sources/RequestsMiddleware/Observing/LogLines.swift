@@ -88,7 +88,7 @@ struct LogLines {
         if responses == .everything { lines += responseBody(report).map { isTrace ? "{ \($0)" : $0 } }
         if responses != .status {
             let retries = (report.error?.retries ?? report.metrics?.retries ?? []).prefix(20)
-            lines += retries.map { "\(isTrace ? "* " : "")repeated after: \($0)" }
+            lines += retries.enumerated().map { "\(isTrace ? "* " : "")attempt \($0 + 1): \($1)" }
         }
         // The text of an error has the note already.
         if report.error == nil, let metrics = report.metrics,
