@@ -82,7 +82,7 @@ extension Observing {
         ///
         /// The default contains the methods of RFC 9110, PATCH and QUERY, as the conventions require.
         public var knownMethods: Set<HTTPMethod> = [
-            .connect, .delete, .get, .head, .options, .patch, .post, .put, .trace,
+            .connect, .delete, .get, .head, .options, .patch, .post, .put, "QUERY", .trace,
         ]
 
         /// The names of the query items whose values `url.full` does not contain, in addition to the userinfo.
