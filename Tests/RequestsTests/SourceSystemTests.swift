@@ -180,7 +180,7 @@ struct SourceSystemTests {
             return response
         }
         let error = await #expect(throws: RequestError.self) { try await failing.perform(api.get(.text, from: "/x")) }
-        #expect(error?.status == 503 && error?.message?.message == "full" && seen.withLock { $0 } == [503])
+        #expect(error?.status == 503 && error?.message?.text == "full" && seen.withLock { $0 } == [503])
         let mended = failing.intercepting { request, next in
             var response = try await next.execute(request)
             response.head.status = 200

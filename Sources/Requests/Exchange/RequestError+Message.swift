@@ -12,13 +12,13 @@ extension RequestError {
         /// The code; nil if there is none.
         public var code: String?
 
-        /// The message; nil if there is none.
-        public var message: String?
+        /// The text of the message; nil if there is none.
+        public var text: String?
 
         /// Creates a message from the members of `json`; nil if there is neither a code nor a text.
         public init?(_ json: JSONValue) {
             let objects = [json["error"], json["errors", 0], json["detail"], json["detail", 0], json]
-            func text(_ names: [String]) -> String? {
+            func first(_ names: [String]) -> String? {
                 for case let members? in objects.lazy.map({ $0?.object }) {
                     for name in names {
                         if let text = members[name]?.text, !text.isEmpty { return text }
@@ -26,23 +26,23 @@ extension RequestError {
                 }
                 return nil
             }
-            message = text(["message", "Message", "error_message", "error_description", "msg", "detail", "title"])
-            code = text(["code", "error_code", "__type", "errorType", "type"])
-            if let text = json["error"]?.string ?? json["errors", 0]?.string, !text.isEmpty {
-                if message == nil {
-                    message = text
+            text = first(["message", "Message", "error_message", "error_description", "msg", "detail", "title"])
+            code = first(["code", "error_code", "__type", "errorType", "type"])
+            if let string = json["error"]?.string ?? json["errors", 0]?.string, !string.isEmpty {
+                if text == nil {
+                    text = string
                 } else {
-                    code = code ?? text
+                    code = code ?? string
                 }
             }
-            if code == nil, message == nil { return nil }
+            if code == nil, text == nil { return nil }
         }
 
         /// Creates a message from a text; nil if it is empty or white space.
         init?(text: String) {
-            let text = text.utf8.drop(while: \.isJSONWhitespace)
-            guard let last = text.lastIndex(where: { !$0.isJSONWhitespace }) else { return nil }
-            message = String(Substring(text[...last]))
+            let bytes = text.utf8.drop(while: \.isJSONWhitespace)
+            guard let last = bytes.lastIndex(where: { !$0.isJSONWhitespace }) else { return nil }
+            self.text = String(Substring(bytes[...last]))
         }
     }
 
@@ -57,7 +57,7 @@ extension RequestError {
             let message = message(in: Data(redaction.body(Array(body), response?.header ?? .empty)))
         else { return nil }
         // Redacted before they are cut, because part of a secret would not be found.
-        let text = message.message.map { ErrorText.quoted(redaction.text($0), limit: 2 * ErrorText.peerTextLimit) }
+        let text = message.text.map { ErrorText.quoted(redaction.text($0), limit: 2 * ErrorText.peerTextLimit) }
         let code = message.code.map { Self.shortened(redaction.text($0)) }
         guard let text else { return code.map { "code \($0)" } }
         return code.map { "\(text) (\($0))" } ?? text

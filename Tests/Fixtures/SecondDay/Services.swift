@@ -27,7 +27,7 @@ func pushManifest(to registry: Client<Registry>) async throws -> String {
         _ = try await registry.perform { $0.get(.json(Manifest.self), from: "/v2/app/manifests/2.0") }
         return "found"
     } catch {
-        return "\(pulled.layers.count) layer; \(error.message?.message ?? "")"
+        return "\(pulled.layers.count) layer; \(error.message?.text ?? "")"
     }
 }
 

@@ -311,7 +311,7 @@ struct RetryingTests {
         let script = ResponseScript(.status(409))
         let seen = Lock([String?]())
         let policy = RetryPolicy(maximumRetries: 4) { failure in
-            seen.withLock { $0.append(failure.error.message?.message) }
+            seen.withLock { $0.append(failure.error.message?.text) }
             return failure.error.status == 409 ? .zero : nil
         }.ignoringIdempotence()
         let error = await failure { () async throws(RequestError) in

@@ -43,22 +43,22 @@ struct ErrorMessageTests {
         ] as [(String, String?, String?)])
     func shapes(body: String, code: String?, message: String?) async throws {
         let found = try await Self.error(body).message
-        #expect(found?.code == code && found?.message == message)
+        #expect(found?.code == code && found?.text == message)
     }
 
     @Test("problem details and plain text are messages; HTML and unknown types are not", .rows("HT-31", "T-82"))
     func types() async throws {
         let problem = #"{"type":"https://e.com/credit","title":"No credit","detail":"30 missing"}"#
         let details = try await Self.error(problem, type: "application/problem+json").message
-        #expect(details?.code == "https://e.com/credit" && details?.message == "30 missing")
+        #expect(details?.code == "https://e.com/credit" && details?.text == "30 missing")
         let text = try await Self.error(" no such page\n\n", type: "text/plain; charset=utf-8").message
-        #expect(text?.code == nil && text?.message == "no such page")
+        #expect(text?.code == nil && text?.text == "no such page")
         #expect(try await Self.error(" \n", type: "text/plain").message == nil)
         for type in ["text/html", "application/octet-stream", nil] {
             #expect(try await Self.error("no such page", type: type).message == nil)
         }
         let json = try await Self.error(#"{"message":"m"}"#, type: "text/plain") { $0.assumingErrorsAreJSON() }
-        #expect(json.message?.message == "m")
+        #expect(json.message?.text == "m")
     }
 
     @Test(
@@ -113,6 +113,6 @@ struct ErrorMessageTests {
         let error = try await Self.error(#"{"message":"your code is 1234"}"#) {
             $0.setting(attribute: SecretBodies.self, to: [])
         }
-        #expect("\(error)".hasSuffix(": unacceptable status") && error.message?.message == "your code is 1234")
+        #expect("\(error)".hasSuffix(": unacceptable status") && error.message?.text == "your code is 1234")
     }
 }

@@ -63,7 +63,7 @@ struct ErrorPayloadTests {
     func messages(body: String, code: String?, message: String?) async throws {
         for status in [HTTPStatus(400), 520] {
             let error = try await Self.error(body, status: status, api.get(.data, from: "/x"))
-            #expect(error.message?.code == code && error.message?.message == message)
+            #expect(error.message?.code == code && error.message?.text == message)
         }
         // An unregistered status is a success if its class is.
         #expect(try await FormatTests.stub(body, status: 299).perform(api.get(.text, from: "/x")) == body)
