@@ -221,7 +221,7 @@ extension CookieJar.StoredCookie {
 extension SetCookie {
     /// Returns whether `cookie` has the attributes that the prefix of its name requires.
     ///
-    /// This field must set them explicitly where the prefix demands it.
+    /// For `__Host-`, the field itself must have the path `/` and no domain.
     fileprivate func hasRequiredAttributes(of cookie: CookieJar.StoredCookie) -> Bool {
         cookie.hasRequiredAttributes && (cookie.prefix != .host || (namesNoDomain && hasRootPath))
     }
