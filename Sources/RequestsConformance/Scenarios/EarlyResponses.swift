@@ -41,7 +41,8 @@ extension Scenario {
         _ name: String, _ next: TestServer.Behavior.EarlyResponse.Continuation, announcesClose: Bool = false,
         _ check: @escaping @Sendable (EarlyOutcome) async throws -> Void
     ) -> Scenario {
-        Scenario(name: name, rows: ["R-45"], group: .expectations, needs: .server, isForHTTP1: true, isForHTTP1: true) { context in
+        Scenario(name: name, rows: ["R-45"], group: .expectations, needs: .server, isForHTTP1: true, isForHTTP1: true) {
+            context in
             try await withTemporaryDirectory { directory in
                 let path = "\(directory)/body"
                 let bytes = Data(repeating: 97, count: EarlyOutcome.size)

@@ -63,7 +63,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a chunked body without its last chunk is truncated", rows: ["R-20"], group: .faults, isForHTTP1: true,
+            name: "a chunked body without its last chunk is truncated", rows: ["R-20"], group: .faults,
+            isForHTTP1: true,
             needs: .server
         ) {
             context in

@@ -30,7 +30,8 @@ extension Scenario {
             try await follow("endless until closed", endless, TestServer.Behavior(framing: .untilClose), in: context)
         },
         Scenario(
-            name: "a redirect with a malformed body is followed", rows: ["R-20", "T-59"], group: .redirects, isForHTTP1: true,
+            name: "a redirect with a malformed body is followed", rows: ["R-20", "T-59"], group: .redirects,
+            isForHTTP1: true,
             needs: .server
         ) { context in
             let head = "HTTP/1.1 302 Found\r\nLocation: /next\r\n"
