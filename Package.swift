@@ -144,7 +144,12 @@ let testTargets = [
         ],
         exclude: ["tour.golden.txt"]),
     tests("HouseTests", ["requests-socket-only", "requests-readme-program"]),
-    tests("ReadmeTests", ["RequestsMock", "RequestsSocket", "RequestsTestServer"]),
+    tests(
+        "ReadmeTests",
+        [
+            "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsTestServer", "RequestsURLSession",
+            "RequestsXML",
+        ]),
     tests(
         "RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket"]),
     tests("RequestsFoundationTests", ["RequestsFoundation", "Requests", "RequestsMock"]),

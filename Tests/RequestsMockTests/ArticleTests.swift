@@ -117,6 +117,30 @@ struct ArticleTests {
         #expect(await outcome() == "timed out while waiting for the response (Timeouts.firstByte)")
     }
 
+    @Test("of the results of an endpoint, the newest responds")
+    func newest() async throws {
+        let mock = MockExecutor(clock: MockClock())
+        mock.on(Users.me, respond: .status(404))
+        mock.on(Users.me, respond: .json(#"{"login": "octocat"}"#))
+        mock.on(Users.me, respond: .file(URL(filePath: "user.json")))
+        mock.on(Users.me, respond: .failure(.hostNotFound))
+        mock.on(Users.me, respond: .sequence(.status(503), .value(octocat)))
+        mock.on(Users.me, respond: .value(octocat).with(fault: .refuse, onCall: 2))
+        mock.on(Users.me, respond: .value(octocat).with(fault: .cut(afterBytes: 4)))
+        mock.on(Users.me, respond: .value(octocat).delayed(by: .seconds(90)))
+        let github = Client(GitHub.staging, executor: mock)
+        #expect(await requestError { try await github.perform(Users.me) }?.reason == .timedOut(.firstByte))
+    }
+
+    @Test("the mock returns what was performed")
+    func record() async throws {
+        let mock = MockExecutor(.ok(#"{"login": "x"}"#, contentType: .json))
+        _ = try await Client(GitHub.staging, executor: mock).perform(Users.create(NewUser(login: "x")))
+        let performed = mock.endpoints(of: Users.self)
+        let body = try mock.recordedRequests[0].decodedBody(as: NewUser.self)
+        #expect(performed.count == 1 && body == NewUser(login: "x"))
+    }
+
     @Test("a mock that responds with a function")
     func functions() async throws {
         let mock = MockExecutor { request in

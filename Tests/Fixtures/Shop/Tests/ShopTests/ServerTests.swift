@@ -56,10 +56,12 @@ struct ServerTests {
     @Test("a response that is cut short is an error with what arrived")
     func faults() async throws {
         let mock = MockExecutor(.ok("hello"))
-        try await withTestServer(serving: mock, fault: .truncateBody(atByte: 4)) { server in
-            let shop = shop(server, SocketExecutor())
+        let fault = TestServer.Fault.truncateBody(atByte: 4)
+        try await withTestServer(serving: mock, fault: fault) { server in
+            let api = AnonymousRequestProvider(baseURL: server.baseURL)
+            let client = Client(api, executor: SocketExecutor())
             let error = await #expect(throws: RequestError.self) {
-                try await shop.perform(shop.api.get(.text, from: "/greeting"))
+                try await client.perform(api.get(.text, from: "/greeting"))
             }
             #expect(error?.reason == .connectionLost)
         }
