@@ -46,7 +46,7 @@ package struct Freshness: Hashable, Sendable {
         lifetime = max(
             0, Self.lifetime(status, header, control, date: date, now: now, heuristicLimit: max(0, heuristicLimit)))
         let delay = max(0, responseTime - requestTime)
-        initialAge = max(max(0, responseTime - date), Double(Self.receivedAge(header)) + delay)
+        initialAge = max(max(0, responseTime - date), Double(header.receivedAge) + delay)
         self.responseTime = responseTime
         // Pragma counts only without Cache-Control, as before HTTP/1.1.
         mustValidate = needsValidation || control?.noCache ?? false
@@ -70,16 +70,6 @@ package struct Freshness: Hashable, Sendable {
             let modified = header.date(of: .lastModified, now: now)
         else { return 0 }
         return min(heuristicLimit, (date - Double(modified.secondsSince1970)) / 10)
-    }
-
-    /// Returns the first value of Age, in seconds; 0 if that is not a whole number (RFC 9111 §5.1).
-    private static func receivedAge(_ header: Header) -> Int {
-        guard let value = header.values(of: .age).first else { return 0 }
-        var reader = FieldValueReader(value)
-        reader.skipWhitespace()
-        let seconds = reader.number(limitedTo: 1 << 31) ?? 0
-        reader.skipWhitespace()
-        return reader.isAtEnd || reader.isAt(",") ? seconds : 0
     }
 
     /// Returns the age of the response in seconds.

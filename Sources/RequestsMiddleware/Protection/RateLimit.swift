@@ -14,7 +14,8 @@
 /// So does a response whose `RateLimit` field (draft-ietf-httpapi-ratelimit-headers) has no remaining requests, or
 /// whose `RateLimit-Remaining`, `X-RateLimit-Remaining` (GitHub) or `X-Rate-Limit-Remaining` (X) is 0, until its reset.
 /// A reset below 1,000,000,000 is a number of seconds, a larger one a Unix time, in milliseconds from 100,000,000,000
-/// on. After such a pause, requests follow one by one.
+/// on. Numbers may have a fraction; values that are not numbers without a sign are ignored. Times are compared with the
+/// Date of the response, or with the clock if it has none. After such a pause, requests follow one by one.
 ///
 /// Copies share the buckets. Add it before `retrying(_:budget:clock:)`, so that each attempt takes a token.
 public struct RateLimit: Middleware {
@@ -143,7 +144,7 @@ enum RateLimitFields {
     static func pause(of head: ResponseHead, date: () -> Date) -> Duration? {
         let header = head.header
         if head.status.code == 429 || head.status.code == 503, let retryAfter = header.retryAfter {
-            return retryAfter.delay(from: date())
+            return retryAfter.delay(from: header.serverTime(at: date()))
         }
         var pause: Duration?
         if let text = header["RateLimit"] {
@@ -157,10 +158,10 @@ enum RateLimitFields {
         let isPartial = header["X-RateLimit-Resource"] != nil || header["X-RateLimit-Bucket"] != nil
         if isPartial, head.status.isSuccess { return pause }
         for (remaining, reset) in separateFields {
-            guard let remaining = header[remaining], number(remaining[...]) == 0, let reset = header[reset],
-                let number = number(reset[...])
+            guard let remaining = header[remaining].flatMap({ number($0[...]) }), remaining < 1,
+                let reset = header[reset].flatMap({ number($0[...]) })
             else { continue }
-            pause = max(pause ?? .zero, Self.pause(untilReset: number, date))
+            pause = max(pause ?? .zero, Self.pause(untilReset: reset, at: header.serverTime(at: date())))
         }
         return pause
     }
@@ -171,23 +172,20 @@ enum RateLimitFields {
         ("X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"),
     ]
 
-    /// Returns the time until `reset`.
-    ///
-    /// The size of the number shows whether it is a number of seconds, or a Unix time in seconds or milliseconds: no
-    /// pause lasts 30 years.
-    private static func pause(untilReset reset: Int, _ date: () -> Date) -> Duration {
-        let now = Int(min(max(date().timeIntervalSince1970, 0), 9e9))
-        return switch reset {
-        case ..<1_000_000_000: .seconds(reset)
-        case ..<100_000_000_000: .seconds(max(0, reset - now))
-        default: .milliseconds(max(0, reset - now * 1000))
-        }
+    /// Returns the time until a reset, whose size shows whether it is a number of seconds, or the Unix time of the
+    /// reset in seconds or milliseconds: no pause lasts 30 years.
+    private static func pause(untilReset reset: Double, at now: Date) -> Duration {
+        guard reset >= 1e9 else { return .seconds(reset) }
+        let date = Date(timeIntervalSince1970: reset < 1e11 ? reset : reset / 1000)
+        // Not a `max`, because a clock can return NaN, whose conversion would trap.
+        let seconds = date.timeIntervalSince(now)
+        return seconds > 0 ? .seconds(min(seconds, largestNumber)) : .zero
     }
 
     /// Returns the longer of `pause` and the pause until the reset of `item`, which counts only if `item` has no
     /// remaining requests.
     private static func longer(_ pause: Duration?, of item: Substring) -> Duration? {
-        var (remaining, reset): (Int?, Int?)
+        var (remaining, reset): (Double?, Double?)
         for parameter in item.splitBytes(at: ";") {
             let parts = parameter.splitBytes(at: "=", maxSplits: 1)
             guard parts.count == 2 else { continue }
@@ -197,7 +195,7 @@ enum RateLimitFields {
             default: break
             }
         }
-        guard remaining == 0, let reset else { return pause }
+        guard let remaining, remaining < 1, let reset else { return pause }
         return max(pause ?? .zero, .seconds(reset))
     }
 
@@ -205,12 +203,15 @@ enum RateLimitFields {
         text.replacingBytes { $0 == 0x20 || $0 == 0x09 ? "" : nil }
     }
 
-    /// Returns a number of at most 13 digits; a longer one counts as the largest of these.
-    private static func number(_ text: Substring) -> Int? {
-        let digits = trimmed(text).utf8
-        guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
-        let significant = digits.drop { $0 == UInt8(ascii: "0") }
-        return significant.count > 13 ? 9_999_999_999_999 : significant.isEmpty ? 0 : Int(Substring(significant))
+    /// Larger numbers count as this one, a Unix time in milliseconds.
+    private static let largestNumber = 9_999_999_999_999.0
+
+    /// Returns a number of digits with or without a fraction; nil for any other text, such as NaN, -5 or 1e400.
+    private static func number(_ text: Substring) -> Double? {
+        let text = trimmed(text)
+        let isNumber = text.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") }
+        guard isNumber, let number = Double(text) else { return nil }
+        return min(number, largestNumber)
     }
 }
 

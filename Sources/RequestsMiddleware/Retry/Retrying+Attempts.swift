@@ -84,11 +84,12 @@ extension Retrying {
             error = RequestError(.unacceptableStatus, request: request, response: response.head, body: body)
         case .failure(let failure): error = failure.adding(request: request)
         }
-        let date = clock.date()
+        let now = clock.date()
+        let header = error.response?.header ?? .empty
         return RetryPolicy.Failure(
             error, of: request, attempt: attempt,
-            retryAfter: error.response?.header[.retryAfter].flatMap { RetryAfter(fieldValue: $0, now: date) }?
-                .delay(from: date),
+            retryAfter: header[.retryAfter].flatMap { RetryAfter(fieldValue: $0, now: now) }?
+                .delay(from: header.serverTime(at: now)),
             timeLeft: request.deadline.map { clock.now().duration(to: $0) })
     }
 }

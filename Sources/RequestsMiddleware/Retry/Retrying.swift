@@ -35,7 +35,7 @@ public struct Retrying: Middleware {
     public struct Clock: Sendable {
         /// A function that returns the current instant, for comparison with deadlines.
         public var now: @Sendable () -> ContinuousClock.Instant
-        /// A function that returns the current date, for comparison with dates in Retry-After.
+        /// A function that returns the current date, for comparison with dates in responses without a Date field.
         public var date: @Sendable () -> Date
         /// A function that waits for a duration, and throws when the task is cancelled.
         public var sleep: @Sendable (Duration) async throws -> Void

@@ -186,6 +186,59 @@ struct RateLimitTests {
         #expect(clock.sleeps.reduce(.zero, +) == .seconds(reset.1))
     }
 
+    @Test(
+        "a number can have a fraction, and what is not a number without a sign is ignored",
+        arguments: [
+            ("0", "0.5", .milliseconds(500)), ("0.0", "30.25", .milliseconds(30_250)), ("0.9", "3", .seconds(3)),
+            ("1.0", "3", .zero), ("0", "2000000045.5", .milliseconds(45_500)), ("0", "99999999999999", .seconds(3_600)),
+            ("0", "NaN", .zero), ("0", "inf", .zero), ("0", "1e400", .zero), ("0", "-5", .zero), ("0", "0x1F", .zero),
+            ("0", "1.2.3", .zero), ("0", ".", .zero), ("0", "", .zero), ("", "3", .zero), ("-5", "3", .zero),
+            ("NaN", "3", .zero), ("0", "3\u{301}", .zero), ("0", "٣", .zero),
+        ] as [(String, String, Duration)])
+    func numbers(remaining: String, reset: String, pause: Duration) async throws {
+        let seconds = reset.hasPrefix("2000000045") ? "45.5" : reset
+        for fields: Header in [
+            ["X-RateLimit-Remaining": remaining, "X-RateLimit-Reset": reset],
+            ["RateLimit": "default;r=\(remaining);t=\(seconds)"],
+        ] {
+            let clock = ManualClock(date: Date(timeIntervalSince1970: 2_000_000_000))
+            let executor = MockExecutor { _ in MockResponse(header: fields) }.limitingRate(
+                to: 1_000, per: .seconds(1), burst: 10, maximumDelay: .seconds(7_200), clock: clock.clock())
+            for _ in 0..<2 { _ = try await executor.execute(Self.request()) }
+            #expect(clock.sleeps.reduce(.zero, +) == pause, "\(fields)")
+        }
+    }
+
+    @Test(
+        "a Unix time and a date are compared with the server’s time, also if the clock of this machine is wrong",
+        arguments: [0, 1_999_999_000, 2_000_000_000, 2_000_009_999, 4e17, -4e17, .infinity, -.infinity, .nan])
+    func serverTime(local: Double) async throws {
+        let date = HTTPDate(Date(timeIntervalSince1970: 2_000_000_000)).description
+        let reset = HTTPDate(Date(timeIntervalSince1970: 2_000_000_030)).description
+        for (status, fields, pause) in [
+            (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2000000030"], 30),
+            (429, ["Retry-After": reset], 30),
+            // The response was stored by a cache for 20 s.
+            (429, ["Retry-After": reset, "Age": "20"], 10),
+            (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2000000030", "Age": "40"], 0),
+        ] as [(Int, Header, Int)] {
+            let clock = ManualClock(date: Date(timeIntervalSince1970: local))
+            var response = MockResponse(status: HTTPStatus(status), header: fields)
+            response.header["Date"] = date
+            let executor = MockExecutor(response).limitingRate(
+                to: 1_000, per: .seconds(1), burst: 10, maximumDelay: .seconds(7_200), clock: clock.clock())
+            for _ in 0..<2 { _ = try await executor.execute(Self.request()) }
+            #expect(clock.sleeps.reduce(.zero, +) == .seconds(pause), "\(fields)")
+        }
+        // Without Date, the clock is used; every value of it leads to a pause within the bounds.
+        let clock = ManualClock(date: Date(timeIntervalSince1970: local))
+        let executor = MockExecutor { _ in
+            MockResponse(header: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2000000030"])
+        }.limitingRate(to: 1_000, per: .seconds(1), maximumDelay: .seconds(7_200), clock: clock.clock())
+        for _ in 0..<2 { _ = try await executor.execute(Self.request()) }
+        #expect((.zero ... .seconds(3_600)).contains(clock.sleeps.reduce(.zero, +)))
+    }
+
     @Test("extreme numbers neither end the process nor delay without bound")
     func extremes() async throws {
         for count in [.min, -1, 0, 1, .max] {

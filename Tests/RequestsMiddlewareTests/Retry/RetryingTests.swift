@@ -199,6 +199,21 @@ struct RetryingTests {
         }
     }
 
+    @Test("a date in Retry-After is compared with the Date of the response, whatever the clock says", .rows("R-66"))
+    func serverTime() async throws {
+        for local in [0, 784_111_000, 784_111_777, 784_999_999, 4e17, -.infinity, .nan] {
+            let clock = ManualClock(date: Date(timeIntervalSince1970: local))
+            var refusal = MockResponse.status(503)
+            refusal.header["Date"] = "Sun, 06 Nov 1994 08:49:37 GMT"
+            refusal.header["Retry-After"] = "Sun, 06 Nov 1994 08:49:47 GMT"
+            let script = ResponseScript(.response(refusal), .json("[1]"))
+            let executor = script.executor.retrying(
+                .retryNetworkFailureOrServiceUnavailable(with: .retryOnce), clock: clock.clock())
+            let response = try await executor.execute(preparedGet())
+            #expect(response.status == 200 && clock.sleeps == [.seconds(10)], "\(local)")
+        }
+    }
+
     @Test("no delay passes the deadline of the call, and the last failure is returned")
     func deadline() async throws {
         let clock = ManualClock()

@@ -45,8 +45,10 @@ struct ExtremeNumberTests {
         }
         let retryAfter = RetryAfter(fieldValue: text)
         #expect(retryAfter == (isNumber ? .seconds(min(value ?? .max, 1_000_000_000)) : nil))
-        for now in [Date.distantPast, Date(), .distantFuture, Date(timeIntervalSince1970: .infinity)] {
-            for retryAfter in [.seconds(.min), .seconds(.max), retryAfter ?? .seconds(0)] as [RetryAfter] {
+        let extremes = [Double.infinity, -.infinity, .nan].map(Date.init(timeIntervalSince1970:))
+        for now in [Date.distantPast, Date(), .distantFuture] + extremes {
+            let date = RetryAfter.date(HTTPDate(Date(timeIntervalSince1970: 0)))
+            for retryAfter in [.seconds(.min), .seconds(.max), date, retryAfter ?? .seconds(0)] {
                 #expect((.zero...(.seconds(1_000_000_000))).contains(retryAfter.delay(from: now)))
             }
         }

@@ -27,11 +27,16 @@ public enum RetryAfter: Hashable, Sendable {
         }
     }
 
-    /// Returns the delay from `now`, between 0 and 1,000,000,000 s.
+    /// Returns the delay from `now`, between 0 and 1,000,000,000 s; 0 if `now` is not a number.
     public func delay(from now: Date = Date()) -> Duration {
         switch self {
         case .seconds(let seconds): .seconds(min(max(seconds, 0), Self.limit))
-        case .date(let date): .seconds(min(max(date.date.timeIntervalSince(now), 0), Double(Self.limit)))
+        case .date(let date):
+            // NaN is not greater than 0; a conversion of it would trap.
+            switch date.date.timeIntervalSince(now) {
+            case let seconds where seconds > 0: .seconds(min(seconds, Double(Self.limit)))
+            default: .zero
+            }
         }
     }
 
