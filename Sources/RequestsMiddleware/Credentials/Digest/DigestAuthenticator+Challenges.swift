@@ -167,7 +167,7 @@ extension DigestAuthenticator {
     /// Returns the value of an Authorization or Proxy-Authorization field that meets one of `challenges`, without using
     /// or changing the state of this authenticator.
     ///
-    /// Use it for requests that pass neither through `Authentication` nor through a proxy with this authenticator.
+    /// Use it for requests that are sent without `authenticating(with:)`, and without a proxy with this authenticator.
     ///
     /// - Parameters:
     ///   - challenges: The challenges of a response with status 401 or 407.
