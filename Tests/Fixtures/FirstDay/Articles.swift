@@ -50,6 +50,7 @@ func bar(_ progress: TransferProgress) -> String {
 func download<API>(
     _ request: Request<API, URL>, from executor: some RequestExecutor
 ) async throws -> URL {
+    signal(SIGINT, SIG_IGN)  // the source below receives it
     let task = Task {
         let request = request.onProgress { progress in
             let line = Data("\r\(bar(progress))".utf8)
@@ -57,7 +58,6 @@ func download<API>(
         }
         return try await executor.resumingDownloads().perform(request)
     }
-    signal(SIGINT, SIG_IGN)
     let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
     interrupt.setEventHandler { task.cancel() }
     interrupt.resume()

@@ -1,7 +1,24 @@
+import Foundation
 import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+
+// `download URL FILE` is the download of an article: Ctrl-C ends it, and the next run continues it.
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "download",
+    let url = URL(string: CommandLine.arguments[2])
+{
+    let file = URL(filePath: CommandLine.arguments[3])
+    do {
+        _ = try await download(
+            Request(method: .get, baseURL: url).receiving(.download(to: file)), from: SocketExecutor())
+        report("\ndownloaded", file.lastPathComponent)
+        exit(0)
+    } catch {
+        report("\nnot downloaded", error)
+        exit((error as? RequestError)?.isCancellation == true ? 130 : 1)
+    }
+}
 
 // The tasks of a first day, as the articles show them. Each prints one line.
 
