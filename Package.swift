@@ -162,7 +162,7 @@ let testTargets = [
             "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
             "RequestsURLSession", "TestCorpora",
         ]),
-    tests("RequestsMockTests", ["RequestsMock", "RequestsPOSIX"], exclude: ["feeds.txt"]),
+    tests("RequestsMockTests", ["RequestsMock", "RequestsPOSIX", "TestCorpora"], exclude: ["feeds.txt"]),
     tests("RequestsPOSIXTests", ["CRequestsPOSIX", "CRequestsTest", "RequestsPOSIX"]),
     tests(
         "RequestsSocketTests",
@@ -174,7 +174,8 @@ let testTargets = [
     tests(
         "RequestsTLSTests",
         [
-            "CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer", "requests-tls-exit",
+            "CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer", "TestCorpora",
+            "requests-tls-exit",
         ]),
     tests(
         "RequestsTestServerTests",

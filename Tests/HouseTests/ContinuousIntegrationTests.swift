@@ -35,4 +35,22 @@ struct ContinuousIntegrationTests {
         #expect("SomeTests.OldTests/one(number:)/NewTests.swift:6:6".contains(filter))
         #expect(!"SomeTests.OldTests/another()/NewTests.swift:9:6".contains(filter))
     }
+
+    @Test("each test draws its random numbers from a generator with a seed, so that a failure can be repeated")
+    func randomDraws() throws {
+        // Random names of files and sockets change no result.
+        let exceptions = ["Tests/TestCorpora/RandomSeed.swift", "Tests/TestSupport/TemporaryDirectory.swift"]
+        let files = try Repository.here.swiftFiles(in: "Tests").filter { $0.target != "HouseTests" }
+        for file in files where !exceptions.contains(file.path) {
+            #expect(!file.text.contains("SystemRandomNumberGenerator"), "\(file.path)")
+            for match in file.text.matches(of: /\.(?:random|randomElement|shuffled?)\(/) {
+                var depth = 1
+                let arguments = file.text[match.range.upperBound...].prefix { character in
+                    depth += character == "(" ? 1 : character == ")" ? -1 : 0
+                    return depth > 0
+                }
+                #expect(arguments.contains("using:"), "\(file.path): \(file.text[match.range])\(arguments))")
+            }
+        }
+    }
 }

@@ -1,20 +1,12 @@
 @_spi(Lock) import Requests
 import RequestsMock
+import TestCorpora
 import TestSupport
 import Testing
 
 /// Random stubs and requests, compared with a list that is searched from its end.
 @Suite("Random stubs", .notInstrumented("one thread compares values with a model"))
 struct StubModelTests {
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ state >> 29
-        }
-    }
-
     private struct Model {
         let method: HTTPMethod?
         let components: [String]
@@ -32,7 +24,7 @@ struct StubModelTests {
         "after every step, the newest stub that matches responds", .rows("PM-123", "PM-124"),
         arguments: [1, 2, 3, 4] as [UInt64])
     func steps(seed: UInt64) async throws {
-        var numbers = Numbers(state: seed)
+        var numbers = SplitMix64(state: seed)
         let mock = MockExecutor(unmatched: .intercepting(status: 599))
         var model: [Model] = []
         let methods: [HTTPMethod?] = [nil, .get, .post]
@@ -67,7 +59,7 @@ struct StubModelTests {
 
     @Test("patterns of random text are accepted or named in the report, and never trap")
     func patterns() async throws {
-        var numbers = Numbers(state: 5)
+        var numbers = SplitMix64(state: 5)
         let pieces = [
             "/", "//", ":", "::", "?", "&", "=", "#", "%", "%2", "%2F", "%FF", "http", "://", "[", "]", "@", "a", "é",
             "\u{301}", "\u{200D}", "\u{FE0F}", "\r\n", "\0", " ", "99999999999999999999", "-1", ":name", "..", "{}",
@@ -93,7 +85,7 @@ struct StubModelTests {
 
     @Test("a replay uses each entry once, by the bodies of the requests, as a list does", arguments: 1...20)
     func replayModel(seed: UInt64) async throws {
-        var random = Numbers(state: seed)
+        var random = SplitMix64(state: seed)
         let classes = [
             ["1", "1.0", " 1"], ["{\"a\":1,\"b\":[2]}", "{\"b\":[2],\"a\":1}"], ["{\"a\":[2],\"b\":1}"], ["[1]"],
             ["text"],

@@ -10,10 +10,12 @@ import Testing
 private final class FaultStorm: Sendable {
     static let seconds = ProcessInfo.processInfo.environment["REQUESTS_STRESS_SECONDS"].flatMap(Int.init) ?? 1
 
-    let seed = UInt64.random(in: .min ... .max)
+    let seed: UInt64
     let folder = TemporaryDirectory()
     let service = DigestService()
     let totals = Lock<[String: Int]>([:])
+
+    init(_ seed: RandomSeed) { self.seed = seed.value }
 
     /// Performs calls over plain connections or TLS until the time is over, and checks each.
     func run(tls: TestServer.TLS?) async throws {
@@ -50,7 +52,7 @@ private final class FaultStorm: Sendable {
         await eventually { openSockets() <= before }
         let totals = totals.withLock { $0 }
         let counts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-        print("storm of seed \(seed): \(counts.joined(separator: ", "))")
+        print("storm: \(counts.joined(separator: ", "))")
         // Half of the responses are correct; on a slow machine, limits end some of them.
         #expect(totals["complete", default: 0] * 10 > totals.values.reduce(0, +), "seed \(seed)")
     }
@@ -229,7 +231,7 @@ struct FaultStormTests {
         .rows("R-20", "R-22", "R-42", "R-44"))
     func plain() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-            try await FaultStorm().run(tls: nil)
+            try await FaultStorm(RandomSeed(function: "plain()")).run(tls: nil)
         }
         Self.printOutput(of: result)
     }
@@ -239,7 +241,7 @@ struct FaultStormTests {
         .enabled(if: Secured.isAvailable, Secured.comment), .rows("R-20", "R-22", "R-42", "R-44"))
     func secured() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-            try await FaultStorm().run(tls: TestServer.TLS())
+            try await FaultStorm(RandomSeed(function: "secured()")).run(tls: TestServer.TLS())
         }
         Self.printOutput(of: result)
     }

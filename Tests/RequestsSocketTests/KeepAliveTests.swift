@@ -66,7 +66,7 @@ struct KeepAliveTests {
 
     @Test("a request over a unix socket has the Host of its URL, and the connection is reused", .rows("R-59"))
     func unixSocket() async throws {
-        let path = "@requests-\(UInt64.random(in: .min ... .max))"
+        let path = "@\(uniqueName())"
         let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, peer in
             while let request = line.receiveRequest() {
                 peer.note(request)

@@ -58,7 +58,7 @@ struct RefusalTests {
             ("http://EXAMPLE.com:80/", "example.com"), ("http://user:pass@a.example/", "a.example"),
         ])
     func host(url: String, host: String) async throws {
-        let path = "@requests-\(UInt64.random(in: .min ... .max))"
+        let path = "@\(uniqueName())"
         let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, peer in
             if let request = line.receiveRequest() { peer.note(request) }
             line.send(ok)
@@ -80,7 +80,7 @@ struct RefusalTests {
 
     @Test("a redirect over a unix socket is followed within its origin only")
     func redirects() async throws {
-        let path = "@requests-\(UInt64.random(in: .min ... .max))"
+        let path = "@\(uniqueName())"
         let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, _ in line.respondToAll(ok) }
         let executor = SocketExecutor(.unix(path: path))
         let other = try peer.request().with { $0.redirectedFrom = try? TargetURI("http://other/") }

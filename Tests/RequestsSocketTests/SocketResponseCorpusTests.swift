@@ -81,7 +81,7 @@ struct SocketResponseCorpusTests {
     }
 
     /// Returns an abstract name, because thousands of TCP connections would remain in TIME_WAIT.
-    private static func freeName() -> String { "@requests-\(UInt64.random(in: .min ... .max))" }
+    private static func freeName() -> String { "@\(uniqueName())" }
 
     /// Responds to `/N` with the bytes of case N and closes if the case says so, and to other paths with `own`.
     private static func serve(_ line: borrowing ScriptedPeer.Line) {

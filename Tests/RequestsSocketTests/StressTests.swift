@@ -2,6 +2,7 @@ import Requests
 import RequestsPOSIX
 import RequestsSocket
 import Synchronization
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -103,7 +104,7 @@ private struct StressFixture: Sendable {
 /// The storms, in tasks that prefer an executor or none.
 private enum Storm {
     /// Cancels calls at random times, and checks what remains of them.
-    static func cancelling(preferring executor: SocketTaskExecutor? = nil) async throws {
+    static func cancelling(preferring executor: SocketTaskExecutor? = nil, seed: RandomSeed) async throws {
         let reactor = try await waitingReactor(of: executor)
         let before = openSockets()
         let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
@@ -113,11 +114,12 @@ private enum Storm {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<8 {
                     group.addTask {
+                        var numbers = seed.numbers(for: worker)
                         for round in 0..<Repetitions.cancellations / 8 {
                             let call = Task(executorPreference: executor) {
                                 try await fixture.call("\(worker)-\(round)", worker + round)
                             }
-                            for _ in 0..<Int.random(in: 0..<40) { await Task.yield() }
+                            for _ in 0..<Int.random(in: 0..<40, using: &numbers) { await Task.yield() }
                             if round % 8 != 0 { call.cancel() }
                             let failure = await call.failure
                             #expect(failure == nil || (failure as? RequestError)?.isCancellation == true)
@@ -182,7 +184,10 @@ struct StressTests {
         .rows("R-44", "R-49", "R-67", "R-68")
     )
     func cancelling() async {
-        await #expect(processExitsWith: .success) { try await Storm.cancelling() }
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            try await Storm.cancelling(seed: RandomSeed(function: "cancelling()"))
+        }
+        Self.printOutput(of: result)
     }
 
     @Test(
@@ -190,7 +195,15 @@ struct StressTests {
         .rows("R-44", "R-49", "R-67", "R-68")
     )
     func cancellingOnReactor() async {
-        await #expect(processExitsWith: .success) { try await Storm.cancelling(preferring: .shared) }
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            try await Storm.cancelling(preferring: .shared, seed: RandomSeed(function: "cancellingOnReactor()"))
+        }
+        Self.printOutput(of: result)
+    }
+
+    /// Prints the counts and the seed of a run.
+    private static func printOutput(of result: ExitTest.Result?) {
+        print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
     }
 
     @Test("64 tasks share one executor, and no socket or wait remains", .rows("R-49", "R-52", "R-53", "R-68"))

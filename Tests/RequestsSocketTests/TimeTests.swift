@@ -1,6 +1,7 @@
 import RequestsPOSIX
 import RequestsSocket
 import Synchronization
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -216,14 +217,16 @@ struct TimeTests {
             }
         }
         let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 8 }
+        let seed = RandomSeed()
         let outcomes = try await withThrowingTaskGroup(of: (completed: Int, cancelled: Int).self) { group in
             for worker in 0..<16 {
                 group.addTask {
                     var outcomes = (completed: 0, cancelled: 0)
+                    var numbers = seed.numbers(for: worker)
                     for round in 0..<100 {
                         let request = try peer.request(.get, "/\(worker)-\(round)")
                         let call = Task { try await executor.execute(request).text }
-                        for _ in 0..<Int.random(in: 0..<12) { await Task.yield() }
+                        for _ in 0..<Int.random(in: 0..<12, using: &numbers) { await Task.yield() }
                         if round % 3 != 0 { call.cancel() }
                         do {
                             #expect(try await call.value == "/\(worker)-\(round)")

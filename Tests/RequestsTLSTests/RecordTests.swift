@@ -3,6 +3,7 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 import RequestsTestServer
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -135,7 +136,7 @@ struct TLSRecordTests {
 
     @Test("garbage, a record that is too long, and an alert are refused", .rows("S-39"))
     func garbage() throws {
-        var generator = SystemRandomNumberGenerator()
+        var generator = RandomSeed().numbers()
         for _ in 0..<200 {
             let (client, link, _) = try fedClient()
             let bytes = (0..<100).map { _ in UInt8.random(in: 0...255, using: &generator) }

@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 struct BoundedRecordTests {
     @Test("a record keeps the newest elements within both limits, whatever is appended or grows", .rows("R-73"))
     func random() {
-        var random = SystemRandomNumberGenerator()
+        var random = RandomSeed().numbers()
         for (count, size) in [(10, 1_000), (1_000, 100), (7, 7), (1, 1), (50, 100_000), (3, 0)] {
             var record = BoundedRecord<Int>(count: count, size: size)
             var sizes: [Int] = []

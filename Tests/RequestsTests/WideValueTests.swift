@@ -1,6 +1,7 @@
 import Dispatch
 import Requests
 import Synchronization
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -13,6 +14,8 @@ struct WideValueTests {
     private static let duration =
         ProcessInfo.processInfo.environment["REQUESTS_STRESS_SECONDS"].flatMap { Double($0) }
         .map { .milliseconds(Int64($0 * 1_000 / 8)) } ?? Duration.milliseconds(150)
+
+    private static let seed = RandomSeed()
 
     private static let widths: [any WideValue.Type] = [
         Objects<1>.self, Objects<8>.self, Objects<256>.self, Objects<1_024>.self,
@@ -35,9 +38,10 @@ struct WideValueTests {
             // `Round` blocks its thread, which must therefore not belong to the cooperative pool.
             DispatchQueue(label: "test.steps").async {
                 let end = ContinuousClock.now + duration
+                var numbers = seed.numbers()
                 // On a busy machine the thread that cancels may be too late for a while.
                 while ContinuousClock.now < end || (style.isCallback && census.late == 0 && census.calls < 200_000) {
-                    Round<Value>(census, queue).run(style)
+                    Round<Value>(census, queue, &numbers).run(style)
                 }
                 continuation.resume()
             }
@@ -179,10 +183,15 @@ private final class Round<Value: WideValue>: Sendable {
     private let queue: DispatchQueue
     private let decoding = DispatchSemaphore(value: 0)
     private let end = DispatchSemaphore(value: 0)
+    private let decodingTime: Duration
+    private let cancellationDelay: Duration
 
-    init(_ census: Census, _ queue: DispatchQueue) {
+    init(_ census: Census, _ queue: DispatchQueue, _ numbers: inout SplitMix64) {
         self.census = census
         self.queue = queue
+        // About as long as it takes to wake the thread that cancels.
+        decodingTime = .nanoseconds(Int64.random(in: 0...60_000, using: &numbers))
+        cancellationDelay = .nanoseconds(Int64.random(in: 0...50_000, using: &numbers))
     }
 
     func run(_ style: WideValueTests.CallStyle) {
@@ -192,8 +201,7 @@ private final class Round<Value: WideValue>: Sendable {
                 let value = Value(census)
                 census.make()
                 decoding.signal()
-                // About as long as it takes to wake the thread that cancels.
-                Self.spin(upTo: 60_000)
+                Self.spin(for: decodingTime)
                 return value
             }, from: "/x")
         switch style {
@@ -216,8 +224,8 @@ private final class Round<Value: WideValue>: Sendable {
         try? StubExecutor().performAndWait(request)
     }
 
-    private static func spin(upTo nanoseconds: Int64) {
-        let moment = ContinuousClock.now + .nanoseconds(Int64.random(in: 0...nanoseconds))
+    private static func spin(for time: Duration) {
+        let moment = ContinuousClock.now + time
         while ContinuousClock.now < moment {}
     }
 
@@ -228,7 +236,7 @@ private final class Round<Value: WideValue>: Sendable {
 
     private func cancelSoon(_ cancel: () -> Void) {
         decoding.wait()
-        Self.spin(upTo: 50_000)
+        Self.spin(for: cancellationDelay)
         cancel()
         end.wait()
     }

@@ -2,6 +2,7 @@ import RequestsConformance
 import RequestsPOSIX
 import RequestsURLSession
 import Synchronization
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -113,14 +114,17 @@ struct URLSessionReuseTests {
         let body: RequestBody = method == .get ? .none : .bytes(Data("hello".utf8))
         let request = PreparedRequest(method: method, target: target, body: body)
         var successes = 0
+        var numbers = RandomSeed().numbers()
         for round in 0..<200 {
+            let untilEnd = Duration.microseconds(Int.random(in: 0...500, using: &numbers))
+            let untilCall = Duration.microseconds(Int.random(in: 0...300, using: &numbers))
             // Leaves an idle connection, unless the server ends it just then, as in the round before.
             _ = try? await executor.execute(PreparedRequest(target: target))
             try DetachedThread.start(named: "ending") {
-                spin(upTo: .microseconds(500))
+                spin(for: untilEnd)
                 peer.endIdleConnections()
             }
-            spin(upTo: .microseconds(300))
+            spin(for: untilCall)
             do throws(RequestError) {
                 let text = try await executor.execute(request).text
                 #expect(text == "good", "round \(round)")
@@ -195,9 +199,9 @@ extension Result {
     }
 }
 
-/// Keeps the calling thread busy for a random time.
-private func spin(upTo limit: Duration) {
-    let end = ContinuousClock.now + limit * Double.random(in: 0...1)
+/// Keeps the calling thread busy for `time`.
+private func spin(for time: Duration) {
+    let end = ContinuousClock.now + time
     while ContinuousClock.now < end {}
 }
 

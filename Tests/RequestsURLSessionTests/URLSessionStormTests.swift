@@ -1,6 +1,7 @@
 import RequestsConformance
 import RequestsURLSession
 import Synchronization
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -21,9 +22,12 @@ struct URLSessionStormTests {
             try await withTestServer(serving: MockExecutor { .ok(String(repeating: $0.target.path, count: 40)) }) {
                 server in
                 let executor = URLSessionExecutor()
+                let seed = RandomSeed()
                 var counts = (whole: 0, cancelled: 0)
                 for first in stride(from: 0, to: cancellations, by: 8) {
-                    let calls = try (first..<first + 8).map { try Call($0, to: server, in: folder, over: executor) }
+                    let calls = try (first..<first + 8).map { number in
+                        try Call(number, seed.numbers(for: number), to: server, in: folder, over: executor)
+                    }
                     // One call is not cancelled, and one is before it has begun; other tests can delay the others.
                     calls[0].task.cancel()
                     for call in calls.dropFirst(2) { call.cancelSoon() }
@@ -73,14 +77,19 @@ struct URLSessionStormTests {
         }
     }
 
-    /// A call that is cancelled at a random time.
+    /// A call that is cancelled after a random number of turns of the scheduler, and reads its stream after another.
     private struct Call: Sendable {
         let body: Data
         let task: Task<Data, any Error>
+        private let turnsToCancel: Int
 
         init(
-            _ number: Int, to server: TestServer, in folder: String, over executor: URLSessionExecutor
+            _ number: Int, _ numbers: SplitMix64, to server: TestServer, in folder: String,
+            over executor: URLSessionExecutor
         ) throws {
+            var numbers = numbers
+            turnsToCancel = Int.random(in: 0..<400, using: &numbers)
+            let turnsToRead = Int.random(in: 0..<400, using: &numbers)
             let path = "/call-\(number)"
             let delivery: ResponseBody.Delivery =
                 switch number % 4 {
@@ -95,7 +104,7 @@ struct URLSessionStormTests {
                 case .bytes(let data): return data
                 case .file(let path): return try Data(contentsOf: URL(filePath: path))
                 case .stream(let stream):
-                    for _ in 0..<Int.random(in: 0..<400) { await Task.yield() }
+                    for _ in 0..<turnsToRead { await Task.yield() }
                     return try await stream.collect()
                 }
             }
@@ -103,7 +112,7 @@ struct URLSessionStormTests {
 
         func cancelSoon() {
             Task {
-                for _ in 0..<Int.random(in: 0..<400) { await Task.yield() }
+                for _ in 0..<turnsToCancel { await Task.yield() }
                 task.cancel()
             }
         }

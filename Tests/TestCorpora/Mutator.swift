@@ -4,8 +4,9 @@ import Requests
 package struct Mutator {
     /// The number of inputs that each reader is tested with; REQUESTS_FUZZ_INPUTS sets it.
     package static let inputs = number("REQUESTS_FUZZ_INPUTS") ?? 10_000
-    /// The seed of the inputs; REQUESTS_FUZZ_SEED sets it.
-    package static let seed = UInt64(number("REQUESTS_FUZZ_SEED") ?? 1)
+    /// The seed of the inputs, which are the same in each run; REQUESTS_FUZZ_SEED sets it.
+    package static let seed = environmentSeed ?? 1
+    static let environmentSeed = ProcessInfo.processInfo.environment["REQUESTS_FUZZ_SEED"].flatMap(UInt64.init)
 
     private static func number(_ name: String) -> Int? {
         ProcessInfo.processInfo.environment[name].flatMap(Int.init)
@@ -46,7 +47,7 @@ package struct Mutator {
 }
 
 /// A small generator of random numbers, the same ones for the same seed.
-package struct SplitMix64: RandomNumberGenerator {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(state: UInt64) {

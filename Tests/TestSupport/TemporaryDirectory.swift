@@ -1,10 +1,11 @@
 package import Foundation
 
+/// Returns a random name for a file, a directory or an abstract socket.
+package func uniqueName() -> String { "requests-\(String(UInt64.random(in: .min ... .max), radix: 36))" }
+
 /// A directory under the system's temporary directory, which is removed with its files when the object is released.
 package final class TemporaryDirectory: Sendable {
-    package let path = FileManager.default.temporaryDirectory.appending(
-        path: "requests-\(String(UInt64.random(in: .min ... .max), radix: 36))"
-    ).path
+    package let path = FileManager.default.temporaryDirectory.appending(path: uniqueName()).path
 
     /// Creates the directory, or ends the process if that fails, because a test without it would prove nothing.
     package init() {

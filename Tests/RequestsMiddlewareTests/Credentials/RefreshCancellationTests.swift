@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -123,8 +124,10 @@ struct RefreshCancellationTests {
     @Test("requests that are cancelled at random times leave one refresh for the others", .rows("R-38"))
     func storm() async {
         let server = TokenServer()
+        let seed = RandomSeed()
+        let delays = Lock(seed.numbers())
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
-            for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
+            for _ in 0..<delays.withLock({ Int.random(in: 0..<20, using: &$0) }) { await Task.yield() }
             return server.renew()
         }
         let client = Client(AnonymousRequestProvider("http://e.com"), executor: server.executor)
@@ -143,7 +146,8 @@ struct RefreshCancellationTests {
                             #expect(await call.value == nil)
                             return
                         }
-                        for _ in 0..<Int.random(in: 0..<60) { await Task.yield() }
+                        var numbers = seed.numbers(for: round * 40 + number)
+                        for _ in 0..<Int.random(in: 0..<60, using: &numbers) { await Task.yield() }
                         call.cancel()
                         let error = await call.value
                         #expect(error == nil || error?.isCancellation == true)

@@ -4,6 +4,7 @@ import RequestsSocket
 import RequestsTLS
 import RequestsTestServer
 import Synchronization
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -128,10 +129,22 @@ struct SecuredHandshakeTests {
     /// The calls in progress, any of which can be cancelled.
     private final class RunningCalls: Sendable {
         private let calls = Lock<[Int: Task<RequestError?, Never>]>([:])
+        private let numbers: Lock<SplitMix64>
+
+        init(_ seed: RandomSeed) { numbers = Lock(seed.numbers()) }
 
         func set(_ call: Task<RequestError?, Never>?, number: Int) { calls.withLock { $0[number] = call } }
 
-        func cancelOne() { calls.withLock { $0.values.randomElement() }?.cancel() }
+        /// Cancels one of the calls, once in four times.
+        func perhapsCancelOne() {
+            let draw = numbers.withLock { $0.next() }
+            guard draw % 4 == 0 else { return }
+            let call = calls.withLock { calls in
+                let running = calls.keys.sorted()
+                return running.isEmpty ? nil : calls[running[Int(draw >> 32) % running.count]]
+            }
+            call?.cancel()
+        }
     }
 
     @Test("cancelled calls and cut connections leave no connection in use", .rows("S-47"))
@@ -139,14 +152,17 @@ struct SecuredHandshakeTests {
         let count =
             ProcessInfo.processInfo.environment["REQUESTS_CANCELLATIONS"].flatMap(Int.init).map { $0 / 2 } ?? 200
         let cuts = SharedCounter()
-        let running = RunningCalls()
+        let seed = RandomSeed()
+        let running = RunningCalls(seed)
         // A handshake with its exchange has about 1,700 bytes of the server, in at least four sends. Half of the
         // connections end after some of them. At a quarter of the sends, any call is cancelled, whatever its state is.
         let peer = try ScriptedPeer(
             securedWith: Secured.server(),
             plan: .init(
-                remaining: { $0 % 2 == 0 ? Int.random(in: 0..<1_700) : .max }, ends: true, onEnd: { cuts.add() },
-                onSend: { if Int.random(in: 0..<4) == 0 { running.cancelOne() } })
+                remaining: { connection in
+                    var numbers = seed.numbers(for: connection)
+                    return connection % 2 == 0 ? Int.random(in: 0..<1_700, using: &numbers) : .max
+                }, ends: true, onEnd: { cuts.add() }, onSend: { running.perhapsCancelOne() })
         ) { line, _, _ in line.respondToAll(ok) }
         let reusing = try await Secured.loadedExecutor()
         let connecting = try await Secured.loadedExecutor { $0.maximumIdleConnectionsPerOrigin = 0 }
