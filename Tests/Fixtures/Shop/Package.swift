@@ -19,12 +19,22 @@ let package = Package(
                 .product(name: "RequestsTestServer", package: "Requests"),
             ],
             exclude: ["orders.txt"]),
-        // A link to the test snippets of the README.
+        // Links to the test snippets of the README, and to those of the articles.
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
                 .product(name: "RequestsMock", package: "Requests"),
                 .product(name: "RequestsSocket", package: "Requests"),
                 .product(name: "RequestsTestServer", package: "Requests"),
+            ]),
+        .testTarget(
+            name: "ArticleTests",
+            dependencies: [
+                .product(name: "RequestsMiddleware", package: "Requests"),
+                .product(name: "RequestsMock", package: "Requests"),
+                .product(name: "RequestsSocket", package: "Requests"),
+                .product(name: "RequestsTestServer", package: "Requests"),
+                .product(name: "RequestsURLSession", package: "Requests"),
+                .product(name: "RequestsXML", package: "Requests"),
             ]),
     ])
