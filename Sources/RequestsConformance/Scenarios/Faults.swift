@@ -64,8 +64,7 @@ extension Scenario {
         },
         Scenario(
             name: "a chunked body without its last chunk is truncated", rows: ["R-20"], group: .faults,
-            isForHTTP1: true,
-            needs: .server
+            needs: .server, isForHTTP1: true
         ) {
             context in
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

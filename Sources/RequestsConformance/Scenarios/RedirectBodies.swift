@@ -31,8 +31,7 @@ extension Scenario {
         },
         Scenario(
             name: "a redirect with a malformed body is followed", rows: ["R-20", "T-59"], group: .redirects,
-            isForHTTP1: true,
-            needs: .server
+            needs: .server, isForHTTP1: true
         ) { context in
             let head = "HTTP/1.1 302 Found\r\nLocation: /next\r\n"
             for remainder in [
