@@ -8,7 +8,12 @@ import Testing
 private struct Program {
     let path: String
 
-    init?(_ name: String) {
+    /// The program `name`, or the one at the path in an environment variable.
+    init?(_ name: String, orAt variable: String? = nil) {
+        if let path = variable.flatMap({ ProcessInfo.processInfo.environment[$0] }) {
+            self.path = path
+            return
+        }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile) else {
             return nil
@@ -35,6 +40,7 @@ private struct Program {
 private let curl = Program("curl")
 private let h2load = Program("h2load")
 private let nghttp = Program("nghttp")
+private let python = Program("python3", orAt: "REQUESTS_PYTHON")
 
 @Suite("Test server: other clients of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HTTP2InteropTests {
@@ -81,7 +87,8 @@ struct HTTP2InteropTests {
 
     @Test(
         "over TLS, clients that offer h2 are served with HTTP/2, and others with HTTP/1.1", .rows("H-36", "PM-130"),
-        .enabled(if: curl != nil, "curl is not installed"), .enabled(if: TestServer.supportsTLS, "OpenSSL is missing"),
+        .enabled(if: curl != nil, "curl is not installed"),
+        .enabled(if: TestServer.supportsTLS, "libssl is not installed"),
         arguments: [
             (["--http2"], nil, "2 200", "h2"), (["--http1.1"], nil, "1.1 200", "http/1.1"),
             (["--no-alpn"], nil, "1.1 200", nil), (["--http2"], ["h2"], "2 200", "h2"),
@@ -109,7 +116,7 @@ struct HTTP2InteropTests {
     @Test(
         "h2load performs 1,000 requests over TLS, 50 at a time", .rows("H-36"),
         .enabled(if: h2load != nil, "h2load is not installed"),
-        .enabled(if: TestServer.supportsTLS, "OpenSSL is missing"))
+        .enabled(if: TestServer.supportsTLS, "libssl is not installed"))
     func securedLoad() async throws {
         let program = try #require(h2load)
         try await Self.serve(tls: .init()) { server in
@@ -129,6 +136,21 @@ struct HTTP2InteropTests {
             let result = try await program.run(["-n2000", "-c2", "-m100", "\(url)/a"])
             #expect(result.output.contains("2000 succeeded, 0 failed, 0 errored"), "\(result.output)")
             #expect(server.record.requestCount == 2_000 && server.record.acceptedConnections == 2)
+        }
+    }
+
+    @Test(
+        "the package h2 of Python sends 80 requests at once, if it is installed", .rows("H-36"),
+        .enabled(if: python != nil, "python3 is not installed"))
+    func pythonClient() async throws {
+        let program = try #require(python)
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        try await Self.serve { server in
+            let script = "/\(root)/Tests/Fixtures/Interop/http2-client"
+            let result = try await program.run([script, "\(server.port ?? 0)", "80"])
+            let expected = ["h2: 80 responses\n", "h2: skipped, because it is not installed\n"]
+            #expect(result.status == 0 && expected.contains(result.output), "\(result.output)")
+            print(result.output, terminator: "")
         }
     }
 
