@@ -152,7 +152,9 @@ struct HTTP2BehaviorTests {
         try await serve(MockExecutor(.ok()), limits: limits) { server, client in
             let get = client.open("GET", "/")
             try await client.receive { _ in false }
-            #expect(client[get].status == 200 && client.isClosed && client.goAways.map(\.code) == [.noError])
+            // On a busy machine the connection may have been idle before the request.
+            #expect(client[get].status == 200 || client[get].status == nil)
+            #expect(client.isClosed && client.goAways.map(\.code) == [.noError])
         }
         limits.idleTime = nil
         limits.headTime = .milliseconds(20)
