@@ -50,7 +50,9 @@ public struct ExecutorUnderTest: Sendable {
         return copy
     }
 
-    /// Returns this executor; all servers of the scenarios use `version`.
+    /// Returns this executor with scenarios whose servers use `version`.
+    ///
+    /// With HTTP/2, scenarios that need HTTP/1.1 are left out.
     public func using(_ version: TestServer.Version) -> ExecutorUnderTest {
         var copy = self
         copy.version = version

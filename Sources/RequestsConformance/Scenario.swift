@@ -23,7 +23,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// The requirements for running the scenario.
     let needs: Need
 
-    /// Whether the scenario concerns messages of HTTP/1.1, which HTTP/2 does not have.
+    /// Whether the scenario is left out over HTTP/2.
     let isForHTTP1: Bool
 
     let body: @Sendable (ScenarioContext) async throws -> Void

@@ -20,7 +20,7 @@ extension RequestError {
         self = error.isPermanent ? new.permanent() : new
     }
 
-    private static let http2Advice = "if the server supports only HTTP/2, set httpVersion"
+    private static let http2Advice = "if the server supports only HTTP/2, set httpVersion to .http2PriorKnowledge"
 
     private static func reason(of error: TLSError, ifLost reason: Reason) -> Reason {
         switch error.problem {
@@ -85,14 +85,14 @@ extension RequestError {
             self.init(goAway)
         } else {
             let error = RequestError(
-                .connectionLost, detail: "the server has reset the stream: \(reset.code) (RFC 9113 §7)")
+                .connectionLost, detail: "the server reset the stream: \(reset.code) (RFC 9113 §7)")
             self = reset.code == .http11Required ? error.permanent() : error
         }
     }
 
     /// Creates the error of a connection that the server has ended with GOAWAY.
     init(_ goAway: Frame.GoAway, cause: StreamError? = nil) {
-        var detail = "the server has ended the connection with GOAWAY: \(goAway.code)"
+        var detail = "the server ended the connection with GOAWAY: \(goAway.code)"
         if !goAway.debugData.isEmpty { detail += ", \(ErrorText.quoted(goAway.debugText))" }
         self.init(.connectionLost, detail: detail, underlying: cause?.cause)
     }

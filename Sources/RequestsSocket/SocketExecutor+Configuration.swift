@@ -40,12 +40,18 @@ extension SocketExecutor {
         ///
         /// The line also counts towards ``maximumHeadSize``. A longer line fails with
         /// ``/Requests/RequestError/Reason/tooLarge(limit:)``.
+        ///
+        /// It has no effect on HTTP/2.
         public var maximumFieldLineSize = 100 << 10
 
         /// The maximum number of fields in a response's header or trailers; the default is 2,000.
+        ///
+        /// It has no effect on HTTP/2.
         public var maximumFieldCount = 2_000
 
         /// The maximum size in bytes of the trailers after a chunked body; the default is 16 KiB.
+        ///
+        /// It has no effect on HTTP/2.
         public var maximumTrailerSize = 16 << 10
 
         /// The maximum number of interim (1xx) responses before the final one; the default is 20.

@@ -4,10 +4,11 @@ extension SocketExecutor {
     public enum HTTPVersion: Hashable, Sendable {
         /// HTTP/1.1 (RFC 9112).
         case http1
-        /// HTTP/2 without a negotiation (RFC 9113 §3.3): in clear, or over TLS with no other protocol offered.
+        /// HTTP/2 with prior knowledge (RFC 9113 §3.3); over TLS, `h2` is the only protocol that is offered.
         ///
-        /// A connection carries one exchange at a time. A server without HTTP/2 is an error: in clear
-        /// ``/Requests/RequestError/Reason/protocolViolation``, over TLS ``/Requests/RequestError/Reason/tlsFailed``.
+        /// A connection carries one exchange at a time. If the server does not support HTTP/2, the call fails: in clear
+        /// with ``/Requests/RequestError/Reason/protocolViolation``, over TLS with
+        /// ``/Requests/RequestError/Reason/tlsFailed``.
         case http2PriorKnowledge
 
         /// The name of the protocol for TLS (RFC 7301).

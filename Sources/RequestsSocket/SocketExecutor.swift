@@ -1,7 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// An executor that sends HTTP/1.1 requests over POSIX sockets: TCP, or a unix socket.
+/// An executor that sends HTTP/1.1 or HTTP/2 requests over POSIX sockets: TCP, or a unix socket.
 ///
 /// ```swift
 /// let executor = SocketExecutor()

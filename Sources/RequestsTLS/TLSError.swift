@@ -104,7 +104,7 @@ enum TLSAlert {
         case 110: "an unsupported extension"
         case 112: "the server name is unknown"
         case 116: "a client certificate is required"
-        case 120: "no common application protocol; if the server supports only HTTP/2, set httpVersion"
+        case 120: "no common application protocol; set httpVersion to a version that the server supports"
         default: "an unknown reason"
         }
     }

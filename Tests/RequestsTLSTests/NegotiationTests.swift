@@ -57,7 +57,7 @@ struct TLSNegotiationTests {
         let other = try Peers.connected(server)
         #expect(other.clientError?.problem == .negotiationFailed)
         #expect(other.clientError?.detail.contains("no common application protocol") == true)
-        #expect(other.clientError?.detail.contains("use URLSessionExecutor (alert 120)") == true)
+        #expect(other.clientError?.detail.contains("that the server supports (alert 120)") == true)
     }
 
     /// The list with which a server selects a protocol without regard to the client's.

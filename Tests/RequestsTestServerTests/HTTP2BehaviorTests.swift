@@ -107,7 +107,7 @@ struct HTTP2BehaviorTests {
         }
     }
 
-    @Test("Connection: close and a body until the end of the connection become GOAWAY", .rows("PM-130"))
+    @Test("Connection: close and a body until the end of the connection result in GOAWAY", .rows("PM-130"))
     func closing() async throws {
         let closing = MockResponse.ok("a").adding(headerField: Field(name: .connection, value: "close"))
         let behaviors: [(MockResponse, TestServer.Behavior.Framing)] = [(closing, .automatic), (.ok("a"), .untilClose)]

@@ -31,7 +31,9 @@ struct HTTP2SettingsTests {
         }
     }
 
-    @Test("a window of 0 stays closed until other settings are sent, and small windows are returned", .rows("PM-130"))
+    @Test(
+        "a window of 0 stays closed until other settings are sent, and the credit of small windows is returned",
+        .rows("PM-130"))
     func windows() async throws {
         let body = [UInt8](repeating: 7, count: 100_000)
         for window in [0, 1, 1_000, 65_535] {

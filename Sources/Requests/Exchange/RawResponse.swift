@@ -62,7 +62,8 @@ public struct RawResponse: Sendable {
 
     /// The measurements of one exchange.
     public struct Metrics: Hashable, Sendable {
-        /// The number of times the request was transmitted: 1, or 2 if a stale connection was replaced.
+        /// The number of times the request was transmitted: 1, 2 if a stale connection was replaced, or up to 3 if a
+        /// server of HTTP/2 declared the request unprocessed.
         public var transmissions: Int
 
         /// Whether the connection had served an earlier request.

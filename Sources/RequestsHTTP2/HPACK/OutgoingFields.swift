@@ -31,13 +31,17 @@ package struct OutgoingFields: Sendable {
         append(name, isSecret: isSecret) { $0.append(contentsOf: value.utf8) }
     }
 
-    /// Appends `field` with the bytes of its value.
+    /// Appends `field` with the bytes of its value, without white space around them.
     ///
     /// - Parameters:
     ///   - field: The field; the ASCII letters of its name become lower-case ones.
     ///   - isSecret: Whether no table of this or another connection may store the value (RFC 7541 §7.1.3).
     package mutating func append(_ field: Field, isSecret: Bool = false) {
-        append(field.name.rawValue, isSecret: isSecret) { field.appendValueBytes(to: &$0) }
+        append(field.name.rawValue, isSecret: isSecret) { text in
+            let start = text.count
+            field.appendValueBytes(to: &text)
+            Self.trim(&text, from: start)
+        }
     }
 
     /// Removes the white space around a value, which HTTP/1.1 allows and HTTP/2 does not (RFC 9113 §8.2.1).
@@ -54,9 +58,7 @@ package struct OutgoingFields: Sendable {
             let start = text.count
             text.append(contentsOf: name.utf8)
             for position in start..<text.count { text[position] = ASCIIFolding.folded(text[position]) }
-            let valueStart = text.count
             appendValue(&text)
-            Self.trim(&text, from: valueStart)
         }
         let position = fields.count - 1
         let staticIndex = StaticTable.index(ofNameOf: position, in: fields)

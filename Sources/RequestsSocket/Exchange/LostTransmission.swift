@@ -58,7 +58,7 @@ package struct LostTransmission: Sendable {
     }
 
     private static let http2Advice =
-        "the server has selected no application protocol; if it supports only HTTP/2, set httpVersion"
+        "the server has selected no application protocol; if it supports only HTTP/2, set httpVersion accordingly"
 
     /// Returns the error for the call if the next transmission failed with `next`, perhaps before it was sent.
     package func error(after next: RequestError) -> RequestError {

@@ -56,7 +56,7 @@ extension HTTP2Session {
         case .full: break
         case .draining: inbox.fail(ended(inbox), as: .unprocessed)
         case .headTooLarge(let limit):
-            let detail = "the server accepts a request header of at most \(ErrorText.bytes(limit)) (RFC 9113 §10.5.1)"
+            let detail = "the request header is larger than the \(ErrorText.bytes(limit)) that the server accepts"
             inbox.fail(RequestError(.tooLarge(limit: limit), detail: detail))
         }
         return false
@@ -93,13 +93,20 @@ extension HTTP2Session {
 
 extension HTTP2Session {
     /// Sends what is queued, and returns whether that was all; `body` has the bytes of the body that are queued.
+    ///
+    /// They are copied into the output, so call ``finishOutput(to:)`` before they are queued.
     func flush(
         to bytes: inout ByteStream, body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) throws(StreamError) -> Bool {
-        // Output with bytes of the body is copied by the call that has queued them.
-        if sent == output.count { takeOutput(body) }
-        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        guard try finishOutput(to: &bytes) else { return false }
+        takeOutput(body)
+        return try finishOutput(to: &bytes)
+    }
+
+    /// Sends what is left of the output that was begun, and returns whether that was all.
+    func finishOutput(to bytes: inout ByteStream) throws(StreamError) -> Bool {
         while sent < output.count {
+            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
             let result = output.withUnsafeBytes { output in
                 Result { () throws(StreamError) in
                     try bytes.write(UnsafeRawBufferPointer(rebasing: output[sent...]), nothing)
@@ -115,18 +122,17 @@ extension HTTP2Session {
             }
             sent += count
             written += count
-            guard sent == output.count else { continue }
-            state.written(sent, at: .now, into: &events)
-            // They concern capacity, which the exchange requests again.
-            events.removeAll(keepingCapacity: true)
-            takeOutput(nothing)
         }
+        guard sent > 0 else { return true }
+        state.written(sent, at: .now, into: &events)
+        // They concern capacity, which the exchange requests again.
+        events.removeAll(keepingCapacity: true)
+        output.removeAll(keepingCapacity: output.capacity <= 4 << 10)
+        sent = 0
         return true
     }
 
     private func takeOutput(_ body: UnsafeRawBufferPointer) {
-        output.removeAll(keepingCapacity: output.capacity <= 4 << 10)
-        sent = 0
         guard state.outputCount > 0 else { return }
         var body = body[...]
         output.reserveCapacity(state.outputCount)

@@ -83,7 +83,8 @@ extension HTTP2Stream {
     private func sendQueued(_ piece: Data, from offset: Int) throws(StreamError) -> Int? {
         let written = session.written
         guard acceptsRequest else { return nil }
-        guard try session.flush(to: &connection.stream) else { return session.written > written ? 0 : nil }
+        // What is queued is sent together with the head and the piece.
+        guard try session.finishOutput(to: &connection.stream) else { return session.written > written ? 0 : nil }
         guard let stream = openStream() else { return nil }
         let count = piece.count - offset
         let queued = session.queue(count, of: stream, endsStream: remaining == count)

@@ -75,6 +75,13 @@ enum TheSocketExecutorArticle {
         return configuration
     }
 
+    static func http2() -> SocketExecutor {
+        var configuration = SocketExecutor.Configuration()
+        configuration.httpVersion = .http2PriorKnowledge
+        let executor = SocketExecutor(configuration: configuration)
+        return executor
+    }
+
     static func addresses() -> SocketExecutor.Configuration {
         var configuration = SocketExecutor.Configuration()
         configuration.hostResolver = .mapping([

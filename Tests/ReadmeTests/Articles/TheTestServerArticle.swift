@@ -75,4 +75,16 @@ struct TheTestServerArticle {
             _ = try await client.perform(Users.named("octocat"))
         }
     }
+
+    @Test("a mock is served over HTTP/2")
+    func http2() async throws {
+        let mock = try MockExecutor(.json(User(login: "octocat")))
+        try await withTestServer(serving: mock, using: .http2) { server in
+            var configuration = SocketExecutor.Configuration()
+            configuration.httpVersion = .http2PriorKnowledge
+            let executor = SocketExecutor(configuration: configuration)
+            let client = Client(GitHub(server.baseURL), executor: executor)
+            _ = try await client.perform(Users.named("octocat"))
+        }
+    }
 }
