@@ -49,6 +49,7 @@ final class HTTP2Session: @unchecked Sendable {
 extension HTTP2Session {
     /// Opens the stream of `inbox` with the head of a request; returns whether it is open.
     func open(_ fields: OutgoingFields, endsStream: Bool, for inbox: inout StreamInbox) -> Bool {
+        expire()
         switch state.open(fields, respondsToHead: inbox.isHEAD, endsStream: endsStream, at: .now) {
         case .opened(let stream):
             inbox.stream = stream
@@ -177,7 +178,7 @@ extension HTTP2Session {
         } catch {
             hasFailed = true
             // What the server has announced is the better error.
-            guard goAway != nil else { throw error }
+            guard goAway != nil, error.isConnectionLoss else { throw error }
             hasEnded = true
             return .end
         }
@@ -207,7 +208,7 @@ extension HTTP2Session {
             case .trailers(inbox.stream, let trailers): inbox.addTrailers(trailers)
             case .ended(inbox.stream): inbox.complete()
             case .reset(inbox.stream, let reset):
-                inbox.reset(RequestError(reset, goAway, limits), isUnprocessed: reset.isUnprocessed)
+                inbox.reset(RequestError(reset, goAway, limits), with: reset)
             default: break
             }
         }
@@ -218,6 +219,13 @@ extension HTTP2Session {
     private func widenWindow(of inbox: borrowing StreamInbox) {
         guard let stream = inbox.stream, let limit = inbox.collectingLimit else { return }
         state.widen(stream, for: min(inbox.bodyLength ?? .max, limit), at: .now)
+    }
+
+    /// Frees the places of streams that were reset long ago.
+    private func expire() {
+        // An error is that of a connection that is not usable.
+        try? state.expire(at: .now, into: &events)
+        events.removeAll(keepingCapacity: true)
     }
 
     /// Returns the error of a connection that has ended before the response.
@@ -239,9 +247,7 @@ extension HTTP2Session {
         } catch {
             return .closed
         }
-        // An error is that of a connection that is not usable.
-        try? state.expire(at: .now, into: &events)
-        events.removeAll()
+        expire()
         if isUsable { return .usable }
         return hasEnded && goAway == nil ? .closed : .unusable
     }

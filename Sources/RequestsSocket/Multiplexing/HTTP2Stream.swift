@@ -142,6 +142,7 @@ extension HTTP2Stream {
             if case .wouldBlock = result, let failure { throw failure }
             guard case .bytes = result else { return result }
         }
+        if inbox.hasNews { return .bytes(inbox.takeNews()) }
         mayHaveMore = true
         return .wouldBlock
     }
@@ -176,7 +177,7 @@ extension HTTP2Stream {
     var awaitsResponse: Bool { !inbox.hasHead }
     var bodyLength: Int? { inbox.bodyLength }
     var isChunked: Bool { false }
-    var persists: Bool { !inbox.isReset }
+    var persists: Bool { !inbox.isStopped }
     var isHTTP10: Bool { false }
 
     func isReusable(afterWholeRequest isWhole: Bool) -> Bool { session.isUsable }

@@ -17,6 +17,8 @@ struct StreamInbox: ~Copyable {
     var stream: StreamSlot?
     /// Whether the peer has reset the stream, so that it reads nothing more of the request.
     private(set) var isReset = false
+    /// Whether the peer has reset it only because it needs no more of the request (RFC 9113 §8.1).
+    private(set) var isStopped = false
     /// The way in which the stream ended alone, before the response; nil if it has not.
     private(set) var refusal: StreamRefusal?
     /// The heads of responses that were not taken.
@@ -106,9 +108,10 @@ extension StreamInbox {
     }
 
     /// Records that the peer has reset the stream.
-    mutating func reset(_ error: RequestError, isUnprocessed: Bool) {
+    mutating func reset(_ error: RequestError, with reset: StreamReset) {
         isReset = true
-        fail(error, as: isUnprocessed ? .unprocessed : .reset)
+        isStopped = reset.code == .noError
+        fail(error, as: reset.isUnprocessed ? .unprocessed : .reset)
     }
 }
 

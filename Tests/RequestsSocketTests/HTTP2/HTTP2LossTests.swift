@@ -288,6 +288,8 @@ struct HTTP2LossTests {
                     try await executor.execute(request)
                 })
                 switch (fault, result) {
+                // The first transfers send the request and receive the response.
+                case (.failTransfer(1...2), .success): Issue.record("\(fault) had no effect")
                 case (_, .success(let response)): #expect(response.text == "150000")
                 case (.failTransfer, .failure(let error)): #expect(error.reason == .connectionLost, "\(error)")
                 case (_, .failure(let error)): Issue.record("\(fault): \(error)")
@@ -305,9 +307,32 @@ struct HTTP2LossTests {
             line.waitForEnd()
         }
         var request = try peer.request(.post, body: .bytes(Data(count: 100)))
+        // The SETTINGS are read before the body is sent.
+        request.continueTimeout = .milliseconds(200)
         request.timeouts.betweenBytes = .milliseconds(300)
         let error = await SocketExecutor.http2().failure(of: request)
         #expect(error?.reason == .timedOut(.sending))
+    }
+
+    @Test("after a success, only NO_ERROR stops an upload without an error", .rows("H-19", "R-45"))
+    func resetAfterSuccess() async throws {
+        for (code, status) in [(HTTP2ErrorCode.noError, 200), (.internalError, nil), (.cancel, nil)] {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+                guard let (slot, _) = script.head(on: line) else { return }
+                script.respond(to: slot, on: line)
+                script.send(on: line) { $0.resetStream(slot.stream, code) }
+                line.waitForEnd()
+            }
+            let body = RequestBody.stream(length: nil, isReplayable: false) { Endless(.max) }
+            let request = try peer.request(.post, body: body)
+            let result = await Result(catching: { () async throws(RequestError) in
+                try await SocketExecutor.http2().execute(request)
+            })
+            switch result {
+            case .success(let response): #expect(response.head.status.code == status && response.text == "ok")
+            case .failure(let error): #expect(status == nil && error.reason == .connectionLost, "\(error)")
+            }
+        }
     }
 
     @Test("frames that do not belong to the response do not extend its time limit", .rows("H-26"))
