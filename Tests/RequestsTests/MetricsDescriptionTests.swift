@@ -9,7 +9,7 @@ struct MetricsDescriptionTests {
         var metrics = RawResponse.Metrics()
         #expect("\(metrics)" == "1 transmission")
         metrics = RawResponse.Metrics(transmissions: 2, isReusedConnection: true)
-        metrics.isHTTP10 = true
+        metrics.httpVersion = .http10
         metrics.isRequestBodyIncomplete = true
         metrics.timeToLookup = .microseconds(1_250)
         metrics.timeToResponseHead = .milliseconds(12)

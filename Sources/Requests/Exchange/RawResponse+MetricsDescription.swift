@@ -3,7 +3,7 @@ extension RawResponse.Metrics: CustomStringConvertible, CustomReflectable {
     public var description: String {
         var parts = [transmissions == 1 ? "1 transmission" : "\(transmissions) transmissions"]
         if isReusedConnection { parts.append("reused connection") }
-        if isHTTP10 { parts.append("HTTP/1.0") }
+        if let httpVersion, httpVersion != .http11 { parts.append(httpVersion.rawValue) }
         if isRequestBodyIncomplete { parts.append("request body incomplete") }
         let times = [
             ("lookup", timeToLookup), ("connected", timeToConnect), ("TLS", timeToTLS),

@@ -62,6 +62,17 @@ public struct RawResponse: Sendable {
 
     /// The measurements of one exchange.
     public struct Metrics: Hashable, Sendable {
+        /// A version of HTTP; the raw value is its name, such as `HTTP/1.1`.
+        @nonexhaustive
+        public enum HTTPVersion: String, Hashable, Sendable {
+            /// HTTP/1.0.
+            case http10 = "HTTP/1.0"
+            /// HTTP/1.1 (RFC 9112).
+            case http11 = "HTTP/1.1"
+            /// HTTP/2 (RFC 9113).
+            case http2 = "HTTP/2"
+        }
+
         /// The number of times the request was transmitted: 1, 2 if a stale connection was replaced, or up to 3 if a
         /// server of HTTP/2 declared the request unprocessed.
         public var transmissions: Int
@@ -69,11 +80,11 @@ public struct RawResponse: Sendable {
         /// Whether the connection had served an earlier request.
         public var isReusedConnection: Bool
 
-        /// Whether the response is an HTTP/1.0 message; false if the executor cannot determine it, as over URLSession.
+        /// The version of HTTP of the response; nil if the executor cannot determine it, as over URLSession.
         ///
-        /// After such a response, the socket executor sends the server no chunks: the body of each further request,
-        /// repetition and redirect has its length (RFC 9112 §6.1).
-        public var isHTTP10: Bool = false
+        /// After a response with HTTP/1.0, the socket executor sends the server no chunks: the body of each further
+        /// request, repetition and redirect has its length (RFC 9112 §6.1).
+        public var httpVersion: HTTPVersion?
 
         /// Whether the response ended the exchange before the whole request was sent.
         ///

@@ -173,11 +173,11 @@ extension TargetURI {
 extension RawResponse.Metrics {
     /// The version of HTTP; nil if it is unknown, as over URLSession.
     fileprivate var protocolVersion: String? {
-        if isHTTP10 { return "1.0" }
-        switch tls?.applicationProtocol {
-        case "h2": return "2"
-        case "http/1.1": return "1.1"
-        default: return timeToFirstByte == nil ? nil : "1.1"
+        switch (httpVersion, tls?.applicationProtocol) {
+        case (.http10, _): "1.0"
+        case (.http11, _), (nil, "http/1.1"): "1.1"
+        case (.http2, _), (nil, "h2"): "2"
+        default: nil
         }
     }
 }

@@ -100,8 +100,8 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Returns whether another exchange can follow the response, before whose end the request was sent whole or not.
     func isReusable(afterWholeRequest isWhole: Bool) -> Bool
 
-    /// Whether the final response is of HTTP/1.0, so that the peer may not support chunks.
-    var isHTTP10: Bool { get }
+    /// The version of the final response.
+    var httpVersion: RawResponse.Metrics.HTTPVersion { get }
 }
 
 /// The way in which a peer ends a stream of HTTP/2 alone.

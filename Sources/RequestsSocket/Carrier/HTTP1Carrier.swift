@@ -97,5 +97,5 @@ extension HTTP1Carrier where Self: ~Copyable {
         isWhole && response.persists && response.unread == 0
     }
 
-    package var isHTTP10: Bool { response.isHTTP10 }
+    package var httpVersion: RawResponse.Metrics.HTTPVersion { response.isHTTP10 ? .http10 : .http11 }
 }

@@ -69,7 +69,7 @@ extension Exchange where C: ~Copyable {
         if state.isUploading, let head = transfer.head, head.status.code >= 300 { endSendingEarly() }
         metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
         if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
-        metrics.isHTTP10 = transfer.carrier.isHTTP10
+        metrics.httpVersion = transfer.carrier.httpVersion
         if case .collected(let limit) = outgoing.request.delivery, let body = try transfer.wholeBody(upTo: limit) {
             return finish(.bytes(body))
         }

@@ -160,7 +160,7 @@ extension SocketExchange {
 
     /// Notifies the pool if the peer responds with HTTP/1.0.
     private mutating func recordVersion() {
-        guard exchange.metrics.isHTTP10, !hasRecordedVersion else { return }
+        guard case .http10 = exchange.metrics.httpVersion, !hasRecordedVersion else { return }
         hasRecordedVersion = true
         place.pool.recordHTTP10(of: place.origin)
     }

@@ -178,7 +178,7 @@ extension HTTP2Stream {
     var bodyLength: Int? { inbox.bodyLength }
     var isChunked: Bool { false }
     var persists: Bool { !inbox.isStopped }
-    var isHTTP10: Bool { false }
+    var httpVersion: RawResponse.Metrics.HTTPVersion { .http2 }
 
     func isReusable(afterWholeRequest isWhole: Bool) -> Bool { session.isUsable }
 }

@@ -36,7 +36,8 @@ struct HTTP2CallTests {
     }
 
     @Test(
-        "requests and responses with bodies, trailers and interim responses share a connection", .rows("H-12", "H-48"))
+        "requests and responses with bodies, trailers and interim responses share a connection",
+        .rows("H-12", "H-48", "H-54"))
     func exchanges() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             while let request = script.request(on: line) {
@@ -69,6 +70,7 @@ struct HTTP2CallTests {
         let source = RequestBody.stream(length: nil, isReplayable: false) { Pieces(["ab", "cde"]) }
         let posted = try await executor.execute(peer.request(.post, "/p", body: source))
         #expect(posted.text == "hello" && posted.metrics.isReusedConnection)
+        #expect(posted.metrics.httpVersion == .http2 && posted.metrics.description.contains("HTTP/2"))
         #expect(hints.statuses == [103, 103])
         #expect(
             peer.notes.map { $0.split(separator: " ").prefix(3).joined(separator: " ") } == [
