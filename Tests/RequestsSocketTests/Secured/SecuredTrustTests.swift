@@ -187,6 +187,17 @@ struct SecuredTrustTests {
         #expect(peer.notes.count == 1)
     }
 
+    @Test("HTTP/2 with prior knowledge needs a server that selects h2", .rows("H-52"))
+    func withoutHTTP2() async throws {
+        for (protocols, text) in [([], "no application protocol; only h2"), (["http/1.1"], "set httpVersion")] {
+            let peer = try Self.peer(Secured.server { $0.applicationProtocols = protocols })
+            let executor = try Secured.executor { $0.httpVersion = .http2PriorKnowledge }
+            let error = await executor.failure(of: try peer.securedRequest())
+            #expect(error?.reason == .tlsFailed && error?.mayHaveReachedServer == false)
+            #expect(error?.detail?.contains(text) == true, "\(error?.detail ?? "")")
+        }
+    }
+
     @Test(
         "the error of a server that selects no protocol and closes before a response names HTTP/2 as a possible cause",
         .rows("S-28"))
