@@ -165,6 +165,16 @@ extension SocketExchange {
         place.pool.recordHTTP10(of: place.origin)
     }
 
+    /// Returns the connection if the peer has refused only the stream; nil otherwise.
+    ///
+    /// A server may refuse what is sent before its settings have arrived, and would do so on each new connection.
+    func connectionAfterRefusal() -> Connection? {
+        let carrier = exchange.transfer.carrier
+        let connection = carrier.connection
+        guard carrier.refusal != nil, carrier.isReusable(afterWholeRequest: false) else { return nil }
+        return connection.http2?.idleState(&connection.stream) == .usable ? connection : nil
+    }
+
     /// Ends the exchange, which failed with `error`, and returns the plan for another transmission.
     fileprivate consuming func repeated(after error: RequestError) throws(RequestError) -> PlannedExchange {
         guard let lost = exchange.lost else { throw error }

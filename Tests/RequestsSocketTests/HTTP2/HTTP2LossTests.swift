@@ -34,6 +34,29 @@ struct HTTP2LossTests {
         }
     }
 
+    @Test("a request refused in the first flight is sent again on the same connection", .rows("H-39"))
+    func refusedFirstFlight() async throws {
+        for count in [0, 100_000] {
+            // As nginx with `http2_body_preread_size 0`, each connection refuses its first stream.
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+                guard let (slot, _) = script.head(on: line) else { return }
+                peer.note("refused")
+                script.reset(slot, .refusedStream, on: line)
+                while let request = script.request(on: line) {
+                    script.respond(to: request.slot, body: "\(request.body.count)", on: line)
+                }
+            }
+            let executor = SocketExecutor.http2()
+            for transmissions in [2, 1] {
+                let body = RequestBody.bytes(Data(count: count))
+                let response = try await executor.execute(peer.request(.post, body: body))
+                #expect(response.text == "\(count)")
+                #expect(response.metrics.transmissions == transmissions && response.metrics.isReusedConnection)
+            }
+            #expect(peer.connections == 1 && peer.notes == ["refused"])
+        }
+    }
+
     @Test("a stream reset with another code is not sent again, and the error has the code", .rows("H-21"))
     func otherCodes() async throws {
         for code in [HTTP2ErrorCode.internalError, .cancel, .noError, .enhanceYourCalm, .http11Required] {
@@ -103,26 +126,25 @@ struct HTTP2LossTests {
     @Test("a body whose source has begun is not sent again; one that has not begun is", .rows("H-22"))
     func sources() async throws {
         for isReplayable in [false, true] {
-            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
                 guard let (slot, _) = script.head(on: line) else { return }
                 peer.note("request")
-                if number == 0 {
-                    // The first piece proves that the source has begun.
-                    _ = script.next(on: line)
-                    script.reset(slot, .refusedStream, on: line)
-                } else {
-                    while let arrival = script.next(on: line) { if case .ended = arrival { break } }
-                    script.respond(to: slot, on: line)
-                }
+                // The first piece proves that the source has begun.
+                _ = script.next(on: line)
+                script.reset(slot, .refusedStream, on: line)
+                guard let request = script.request(on: line) else { return }
+                peer.note("request")
+                script.respond(to: request.slot, on: line)
                 line.waitForEnd()
             }
             let body = RequestBody.stream(length: nil, isReplayable: isReplayable) { Endless(5) }
             let error = await SocketExecutor.http2().failure(of: try peer.request(.post, body: body))
             #expect((error == nil) == isReplayable && peer.notes.count == (isReplayable ? 2 : 1))
         }
-        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, _ in
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
             guard let (slot, _) = script.head(on: line) else { return }
-            if number == 0 { return script.reset(slot, .refusedStream, on: line) }
+            script.reset(slot, .refusedStream, on: line)
+            guard let (slot, _) = script.head(on: line) else { return }
             script.respond(to: slot, on: line)
             line.waitForEnd()
         }
