@@ -21,9 +21,11 @@ extension OutgoingFields {
         append(":authority", request.target.authority)
         append(":path", request.target.requestTarget)
         let fields = request.header.list.joiningCookies
-        for field in fields where field.name.isSent(in: .origin) { append(field, isSecret: isSecret(field.name)) }
+        for field in fields where field.name.isSent(in: .origin) {
+            append(trimming: field, isSecret: isSecret(field.name))
+        }
         for field in additions where !fields.contains(where: { $0.name == field.name }) {
-            append(field, isSecret: isSecret(field.name))
+            append(trimming: field, isSecret: isSecret(field.name))
         }
         if fields.contains(where: { $0.name == .te && ASCIIFolding.areEqual($0.value, "trailers") }) {
             append("te", "trailers")
@@ -42,7 +44,7 @@ extension OutgoingFields {
     package init(status: HTTPStatus, _ header: Header) {
         self.init()
         append(":status", String(status.code))
-        for field in header.list where !field.name.isConnectionSpecific { append(field) }
+        for field in header.list where !field.name.isConnectionSpecific { append(trimming: field) }
     }
 
     /// Creates the fields of trailers.
@@ -53,7 +55,7 @@ extension OutgoingFields {
     package init(trailers: Header, isSecret: (Field.Name) -> Bool = { _ in false }) {
         self.init()
         for field in trailers.list where !field.name.isConnectionSpecific {
-            append(field, isSecret: isSecret(field.name))
+            append(trimming: field, isSecret: isSecret(field.name))
         }
     }
 }

@@ -31,12 +31,18 @@ package struct OutgoingFields: Sendable {
         append(name, isSecret: isSecret) { $0.append(contentsOf: value.utf8) }
     }
 
-    /// Appends `field` with the bytes of its value, without white space around them.
+    /// Appends `field` with the bytes of its value.
     ///
     /// - Parameters:
     ///   - field: The field; the ASCII letters of its name become lower-case ones.
     ///   - isSecret: Whether no table of this or another connection may store the value (RFC 7541 §7.1.3).
     package mutating func append(_ field: Field, isSecret: Bool = false) {
+        append(field.name.rawValue, isSecret: isSecret) { field.appendValueBytes(to: &$0) }
+    }
+
+    /// Appends a field of a message, without white space around its value: HTTP/1.1 allows it, and HTTP/2 does not
+    /// (RFC 9113 §8.2.1).
+    mutating func append(trimming field: Field, isSecret: Bool = false) {
         append(field.name.rawValue, isSecret: isSecret) { text in
             let start = text.count
             field.appendValueBytes(to: &text)
@@ -44,7 +50,7 @@ package struct OutgoingFields: Sendable {
         }
     }
 
-    /// Removes the white space around a value, which HTTP/1.1 allows and HTTP/2 does not (RFC 9113 §8.2.1).
+    /// Removes the white space around the value that begins at `start`.
     private static func trim(_ text: inout [UInt8], from start: Int) {
         while text.count > start, let last = text.last, isBlank(last) { text.removeLast() }
         let blanks = text[start...].prefix { isBlank($0) }
