@@ -19,7 +19,7 @@ struct Pieces: RequestBody.Source {
     }
 }
 
-guard let base = URL(string: CommandLine.arguments[1]) else { exit(2) }
+let base = URL(string: CommandLine.arguments[1]) ?? URL(filePath: "/")
 let folder = CommandLine.arguments[2]
 let steps = Set(CommandLine.arguments[3...])
 let small = try Data(contentsOf: URL(filePath: folder + "/small"))
