@@ -180,5 +180,8 @@ extension HTTP2Stream {
     var persists: Bool { !inbox.isStopped }
     var httpVersion: RawResponse.Metrics.HTTPVersion { .http2 }
 
-    func isReusable(afterWholeRequest isWhole: Bool) -> Bool { session.isUsable }
+    func isReusable(afterWholeRequest isWhole: Bool) -> Bool {
+        // A server that responds early without a reset of the stream may be about to close the connection.
+        session.isUsable && (isWhole || inbox.isReset)
+    }
 }
