@@ -97,8 +97,13 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the peer still reads the request when its response has ended.
     var persists: Bool { get }
 
-    /// Returns whether another exchange can follow the response, before whose end the request was sent whole or not.
-    func isReusable(afterWholeRequest isWhole: Bool) -> Bool
+    /// Checks whether another exchange can follow.
+    ///
+    /// - Parameters:
+    ///   - isWhole: Whether the request was sent whole.
+    ///   - hasRespondedFirst: Whether the response ended before the request.
+    /// - Returns: Whether the connection can be used again.
+    func isReusable(afterWholeRequest isWhole: Bool, hasRespondedFirst: Bool) -> Bool
 
     /// The version of the final response.
     var httpVersion: RawResponse.Metrics.HTTPVersion { get }

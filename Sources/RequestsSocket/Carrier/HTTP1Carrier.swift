@@ -93,8 +93,8 @@ extension HTTP1Carrier where Self: ~Copyable {
     package var isChunked: Bool { response.isChunked }
     package var persists: Bool { response.persists }
 
-    package func isReusable(afterWholeRequest isWhole: Bool) -> Bool {
-        isWhole && response.persists && response.unread == 0
+    package func isReusable(afterWholeRequest isWhole: Bool, hasRespondedFirst: Bool) -> Bool {
+        isWhole && !hasRespondedFirst && response.persists && response.unread == 0
     }
 
     package var httpVersion: RawResponse.Metrics.HTTPVersion { response.isHTTP10 ? .http10 : .http11 }

@@ -42,7 +42,8 @@ extension Exchange where C: ~Copyable {
     /// Whether the response has ended, and the carrier can carry another request.
     package var isCarrierReusable: Bool {
         transfer.isAtEnd
-            && transfer.carrier.isReusable(afterWholeRequest: state.hasSentRequest && !hasRespondedFirst)
+            && transfer.carrier.isReusable(
+                afterWholeRequest: state.hasSentRequest, hasRespondedFirst: hasRespondedFirst)
     }
 
     /// The trailer fields; nil until the body has ended.

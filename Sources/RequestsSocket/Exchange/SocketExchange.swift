@@ -171,7 +171,9 @@ extension SocketExchange {
     func connectionAfterRefusal() -> Connection? {
         let carrier = exchange.transfer.carrier
         let connection = carrier.connection
-        guard carrier.refusal != nil, carrier.isReusable(afterWholeRequest: false) else { return nil }
+        guard carrier.refusal != nil, carrier.isReusable(afterWholeRequest: false, hasRespondedFirst: false) else {
+            return nil
+        }
         return connection.http2?.idleState(&connection.stream) == .usable ? connection : nil
     }
 

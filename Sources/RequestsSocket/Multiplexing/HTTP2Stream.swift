@@ -180,7 +180,7 @@ extension HTTP2Stream {
     var persists: Bool { !inbox.isStopped }
     var httpVersion: RawResponse.Metrics.HTTPVersion { .http2 }
 
-    func isReusable(afterWholeRequest isWhole: Bool) -> Bool {
+    func isReusable(afterWholeRequest isWhole: Bool, hasRespondedFirst: Bool) -> Bool {
         // A server that responds early without a reset of the stream may be about to close the connection.
         session.isUsable && (isWhole || inbox.isReset)
     }

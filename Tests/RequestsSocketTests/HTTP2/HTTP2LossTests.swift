@@ -243,8 +243,7 @@ struct HTTP2LossTests {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             while let (slot, _) = script.head(on: line) {
                 peer.note("request")
-                script.respond(to: slot, 413, body: "too large", on: line)
-                script.send(on: line) { $0.resetStream(slot.stream, .noError) }
+                script.respond(to: slot, 413, body: "too large", resetWith: .noError, on: line)
             }
         }
         let executor = SocketExecutor.http2()

@@ -100,11 +100,12 @@ extension HTTP2Script {
 // MARK: Sending
 
 extension HTTP2Script {
-    /// Sends a response; false if the client has ended the connection.
+    /// Sends a response and, together with its end, RST_STREAM with `code` if there is one; false if the client has
+    /// ended the connection.
     @discardableResult
     func respond(
         to slot: StreamSlot, _ status: HTTPStatus = 200, _ header: Header = .empty, body: String = "ok",
-        trailers: Header? = nil, on line: borrowing ScriptedPeer.Line
+        trailers: Header? = nil, resetWith code: HTTP2ErrorCode? = nil, on line: borrowing ScriptedPeer.Line
     ) -> Bool {
         state.respond(to: slot, OutgoingFields(status: status, header))
         var rest = Array(body.utf8)[...]
@@ -112,6 +113,7 @@ extension HTTP2Script {
             let count = state.write(slot, rest.count, endsStream: trailers == nil)
             bodies[slot, default: []] += rest.prefix(count)
             rest = rest.dropFirst(count)
+            if rest.isEmpty, let code { state.reset(slot, code, at: .now) }
             guard flush(to: line), count > 0 || receive(from: line) else { return false }
         }
         if body.isEmpty || trailers != nil { state.end(slot, trailers: trailers.map { OutgoingFields(trailers: $0) }) }
