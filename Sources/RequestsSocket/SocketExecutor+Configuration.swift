@@ -66,7 +66,7 @@ extension SocketExecutor {
         /// system.
         ///
         /// The library and the certificates are loaded when the first https request needs them. A server that selects
-        /// an application protocol other than that of ``httpVersion`` is refused.
+        /// an application protocol that ``httpVersion`` does not use is refused.
         public var tls = TLSConfiguration()
 
         /// The settings of TLS connections to a proxy with the scheme https.

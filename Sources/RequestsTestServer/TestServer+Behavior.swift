@@ -123,7 +123,7 @@ extension TestServer {
             case untilClose
         }
 
-        /// The pace at which bytes are sent; in HTTP/2, those of the body.
+        /// The pace at which bytes are sent; in HTTP/2, bytes of the body only.
         public struct Pace: Hashable, Sendable {
             /// The number of bytes that are sent at a time; a value below 1 counts as 1.
             public var bytes: Int

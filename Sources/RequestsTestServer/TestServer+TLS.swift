@@ -30,7 +30,7 @@ extension TestServer {
 
         /// The application protocols from which the server selects; an empty list selects none.
         ///
-        /// A server that uses HTTP/2 prefers `h2`, which is added to a list that is not empty.
+        /// For HTTP/2, `h2` is added in front, unless the list is empty or contains it.
         public var applicationProtocols = ["http/1.1"]
 
         /// Whether sessions can be resumed.

@@ -17,7 +17,7 @@ protocol ConnectingStream: ~Copyable {
     ///
     /// All later bytes are sent and received through TLS.
     ///
-    /// - Throws: ``TLSError``, also if the server selects another protocol than that of `version`.
+    /// - Throws: ``TLSError``, also if the server selects a protocol that `version` does not use.
     mutating func secure(
         _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
     ) throws(TLSError) -> Interest?
