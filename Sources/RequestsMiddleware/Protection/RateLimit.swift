@@ -14,8 +14,9 @@
 /// So does a response whose `RateLimit` field (draft-ietf-httpapi-ratelimit-headers) has no remaining requests, or
 /// whose `RateLimit-Remaining`, `X-RateLimit-Remaining` (GitHub) or `X-Rate-Limit-Remaining` (X) is 0, until its reset.
 /// A reset below 1,000,000,000 is a number of seconds, a larger one a Unix time, in milliseconds from 100,000,000,000
-/// on. Numbers may have a fraction; values with a sign, and values that are not numbers, are ignored. Times are compared
-/// with the Date of the response, or with the clock if it has none. After such a pause, requests follow one by one.
+/// on. Numbers may have a fraction; values with a sign, and values that are not numbers, are ignored. Times are
+/// compared with the Date of the response, or with the clock if it has none. After such a pause, requests follow one by
+/// one.
 ///
 /// Copies share the buckets. Add it before `retrying(_:budget:clock:)`, so that each attempt takes a token.
 public struct RateLimit: Middleware {
