@@ -2,7 +2,7 @@ import RequestsMock
 import RequestsTestServer
 import Testing
 
-/// Runs the snippets of the articles in this folder against a mock, so that their results are those of the text.
+/// Runs the snippets of the articles in this folder against a mock, so that they give the results that the text states.
 @Suite("Articles", .timeLimit(.minutes(10)))
 struct CompiledArticleTests {
     private let api = AnonymousRequestProvider(baseURL: URL("https://example.com"))
