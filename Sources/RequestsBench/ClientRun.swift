@@ -28,8 +28,9 @@ package struct ClientRun: Sendable {
     /// A function that makes an executor with at most `connections` connections.
     package typealias MakeExecutor = @Sendable (_ connections: Int) -> any RequestExecutor
 
-    /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1, `unix:/path` or
-    /// `tls:HOST:PORT`, for which BENCH_CA in the environment names the file with the trusted certificate.
+    /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a ``ServerAddress``.
+    ///
+    /// For a server with TLS, BENCH_CA in the environment names the file with the trusted certificate.
     ///
     /// NAME is `socket`, `socket-tasks`, `socket-blocking` or a key of `others`.
     package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(BenchmarkError) {
@@ -48,29 +49,24 @@ package struct ClientRun: Sendable {
         guard callStyle != .blocking || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
             throw BenchmarkError("\(name) supports only collected GET responses with CONCURRENCY 1")
         }
-        let path = words[3].hasPrefix("unix:") ? String(words[3].dropFirst(5)) : nil
-        let isSecured = words[3].hasPrefix("tls:")
-        let text =
-            isSecured
-            ? "https://\(words[3].dropFirst(4))" : "http://127.0.0.1" + (path == nil ? ":\(words[3])" : "")
-        guard let url = URL(string: text) else {
-            throw BenchmarkError("invalid address “\(words[3])”; use a port, unix:/path or tls:HOST:PORT")
-        }
+        let address = try ServerAddress(words[3])
         self.kind = kind
         peer = name
         self.count = count
         self.concurrency = concurrency
-        baseURL = url
+        baseURL = address.baseURL
         if let make = others[name] {
+            guard address.version == .http1 else { throw BenchmarkError("\(name) does not support HTTP/2") }
             executor = make(concurrency)
         } else if name == "socket" || callStyle != .awaited {
             var limits = SocketExecutor.Configuration()
             limits.maximumConnectionsPerOrigin = concurrency
             limits.maximumConnections = concurrency
             limits.maximumIdleConnectionsPerOrigin = kind.connections == .kept ? concurrency : 0
+            limits.httpVersion = address.version
             limits.resumesTLSSessions = kind.connections != .new
             if let trusted = Terminal.environment("BENCH_CA") { limits.tls.trust = .certificates(atPath: trusted) }
-            executor = SocketExecutor(path.map { .unix(path: $0) } ?? .url, configuration: limits)
+            executor = SocketExecutor(address.destination, configuration: limits)
         } else {
             throw BenchmarkError("unknown executor “\(name)”")
         }

@@ -24,7 +24,8 @@ let usage = """
            requests-bench download EXECUTOR MEGABYTES  print the growth of peak memory in MiB; EXECUTOR: socket,
                                                        urlsession
     NAME: socket, socket-tasks, socket-blocking (the whole call), urlsession, urlsession-bare
-    CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g; ADDRESS: a port of 127.0.0.1 or unix:/path
+    CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g
+    ADDRESS: PORT unix:/path tls:HOST:PORT, for HTTP/2 h2:PORT h2:unix:/path h2s:HOST:PORT
     """
 
 /// Removes `option` and the number after it from `words`, and returns the number; nil if they are missing.
