@@ -38,6 +38,8 @@ final class ServerState: Sendable {
     // Counted without the lock, for which the threads of many connections would otherwise wait more often.
     private let receivedBytes = Atomic(0)
     private let waiterCount = Atomic(0)
+    /// The number of exchanges of HTTP/2 in progress, over all connections.
+    private let exchangeCount = Atomic(0)
 
     init(
         executor: any RequestExecutor, version: TestServer.Version, limits: TestServer.Limits,
@@ -189,6 +191,18 @@ extension ServerState {
     /// Sets the frames of connection `index`; nil when it is closed.
     func setFrames(_ frames: HTTP2Connection?, of index: Int) {
         state.withLock { $0.http2Connections[index] = frames }
+    }
+
+    /// Counts an exchange, which may occupy a thread; returns false if as many are in progress as the limit allows.
+    func countExchange() -> Bool {
+        if exchangeCount.add(1, ordering: .sequentiallyConsistent).newValue <= limits.streams { return true }
+        uncountExchange()
+        return false
+    }
+
+    /// Subtracts an exchange that ``countExchange()`` counted.
+    func uncountExchange() {
+        exchangeCount.subtract(1, ordering: .sequentiallyConsistent)
     }
 }
 

@@ -23,12 +23,16 @@ struct HTTP2HostileTests {
         return fields
     }()
 
-    private static let request: [UInt8] = {
+    private static let head: [UInt8] = {
         var encoder = HPACKEncoder()
         var block: [UInt8] = []
         encoder.encode(fields, into: &block)
+        return block
+    }()
+
+    private static let request: [UInt8] = {
         var writer = FrameWriter()
-        writer.headers(block, on: 1, endsStream: false)
+        writer.headers(head, on: 1, endsStream: false)
         writer.data(4, on: 1, endsStream: true)
         return writer.bytes + Array("body".utf8)
     }()
@@ -132,6 +136,39 @@ struct HTTP2HostileTests {
             let small = second.open("PUT", "/", body: [UInt8](repeating: 0, count: 1_000))
             try await second.receiveAll()
             #expect(second[small].status == 200)
+        }
+    }
+
+    @Test("a handler that ignores the reset of its stream counts until it has returned", .rows("R-73"))
+    func ignoredResets() async throws {
+        var limits = TestServer.Limits()
+        limits.streams = 3
+        let gate = Gate()
+        let mock = MockExecutor { request in
+            if request.target.path == "/held" { await gate.suspend() }
+            return .ok()
+        }
+        try await withTestServer(serving: mock, using: .http2, limits: limits) { server in
+            // Also if an expectation fails, because the server waits for its handlers.
+            defer { gate.open() }
+            var client = try await HTTP2Client(server)
+            let held = (0..<3).map { _ in client.open("GET", "/held") }
+            try await client.flush()
+            while gate.arrived < 3 { await Task.yield() }
+            for stream in held { client.reset(stream) }
+            try await client.flush()
+            try await server.waitUntil { $0.openStreams == 0 }
+            let refused = client.open("GET", "/")
+            try await client.receive { $0[refused].isOver }
+            #expect(client[refused].reset?.isUnprocessed == true && client[refused].status == nil)
+            gate.open()
+            // The handlers return soon, but a client does not know when.
+            while true {
+                var client = try await HTTP2Client(server)
+                let get = client.open("GET", "/")
+                try await client.receiveAll()
+                if client[get].status == 200 { break }
+            }
         }
     }
 }

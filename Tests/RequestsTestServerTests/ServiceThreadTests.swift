@@ -1,8 +1,6 @@
-import Dispatch
-@_spi(Lock) import Requests
+import Requests
 import RequestsMock
 import RequestsPOSIX
-import Synchronization
 import TestSupport
 import Testing
 
@@ -161,40 +159,5 @@ struct ServiceThreadTests {
             let length = parts[0].split(separator: "Content-Length: ").last.flatMap { Int($0.prefix { $0.isNumber }) }
             if parts[1].utf8.count >= length ?? 0 { return text }
         }
-    }
-}
-
-/// A gate at which handlers wait, each in its way.
-private final class Gate: Sendable {
-    private let isOpen = Atomic(false)
-    private let count = Atomic(0)
-    private let semaphore = DispatchSemaphore(value: 0)
-    private let suspended = Lock<[CheckedContinuation<Void, Never>]>([])
-
-    /// The number of handlers that have arrived.
-    var arrived: Int { count.load(ordering: .sequentiallyConsistent) }
-
-    func block() {
-        count.add(1, ordering: .sequentiallyConsistent)
-        semaphore.wait()
-        semaphore.signal()
-    }
-
-    func compute() {
-        count.add(1, ordering: .sequentiallyConsistent)
-        while !isOpen.load(ordering: .sequentiallyConsistent) {}
-    }
-
-    func suspend() async {
-        await withCheckedContinuation { continuation in
-            suspended.withLock { $0.append(continuation) }
-            count.add(1, ordering: .sequentiallyConsistent)
-        }
-    }
-
-    func open() {
-        isOpen.store(true, ordering: .sequentiallyConsistent)
-        semaphore.signal()
-        for continuation in suspended.withLock({ $0 }) { continuation.resume() }
     }
 }

@@ -14,17 +14,23 @@ extension HTTP2Exchange {
 
     /// Responds to the request on the calling thread; `record` is called with the status before the last byte is sent.
     func perform(_ work: Work, recording record: @escaping @Sendable (HTTPStatus) -> Void) {
+        // Before the client can send a request in the place of this one.
+        let recordLast = { @Sendable [self] (status: HTTPStatus) in
+            record(status)
+            endCount()
+        }
         do throws(ConnectionEnd) {
             switch work {
             case .execute(let body):
                 defer { server.release(body.count) }
-                try execute(body, record)
+                try execute(body, recordLast)
+            // The body of the request continues to arrive.
             case .respondEarly(let early): try respondEarly(early, record)
-            case .refuse(let status, let detail, let fields): try refuse(status, detail, fields, record)
+            case .refuse(let status, let detail, let fields): try refuse(status, detail, fields, recordLast)
             }
         } catch {
             if case .refused(let status, let detail, let fields) = error {
-                try? refuse(status, detail, fields, record)
+                try? refuse(status, detail, fields, recordLast)
             } else {
                 connection.reset(slot, .internalError)
             }

@@ -16,7 +16,10 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
     /// Signalled when the exchange can continue, or was cancelled.
     private let resumed = DispatchSemaphore(value: 0)
     private let isCancelled = Atomic(false)
+    /// Whether the server counts the exchange as in progress.
+    private let isCounted = Atomic(true)
 
+    /// Creates an exchange that ``ServerState/countExchange()`` has counted.
     init(
         _ slot: StreamSlot, _ request: ReceivedRequest, _ behavior: TestServer.Behavior, _ connection: HTTP2Connection,
         _ server: ServerState
@@ -26,6 +29,14 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
         self.behavior = behavior
         self.connection = connection
         self.server = server
+    }
+
+    // A handler that ignores its cancellation keeps its thread after the stream has ended.
+    deinit { endCount() }
+
+    /// Makes room for another exchange of the server: nothing delays the end of this one any more.
+    func endCount() {
+        if isCounted.exchange(false, ordering: .sequentiallyConsistent) { server.uncountExchange() }
     }
 
     /// Whether the body of the request is read.

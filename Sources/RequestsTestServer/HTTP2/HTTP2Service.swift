@@ -141,7 +141,7 @@ extension HTTP2Service {
             lastStream = min(lastStream, goAway.lastStream ?? slot.stream)
             frames.goAway(lastStream, HTTP2ErrorCode(rawValue: goAway.code), goAway.debugText)
         }
-        guard slot.stream <= lastStream, server.record.openStreams <= server.limits.streams else {
+        guard slot.stream <= lastStream, server.countExchange() else {
             return frames.reset(slot, .refusedStream)
         }
         let exchange = HTTP2Exchange(slot, head, behavior, frames, server)
