@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsHTTP2
 import RequestsMock
 import TestCorpora
@@ -170,5 +171,25 @@ struct HTTP2HostileTests {
                 if client[get].status == 200 { break }
             }
         }
+    }
+
+    @Test("the end of a stream is reported when its events were handled, whatever other threads do", .rows("R-73"))
+    func handledEnds() throws {
+        let reports = Lock<[[Int]]>([])
+        let connection = try HTTP2Connection(HTTP2Limits(), closingAfter: .max) { change in
+            reports.withLock { $0.append([change.difference, change.maximum]) }
+        }
+        var writer = FrameWriter()
+        writer.headers(Self.head, on: 1, endsStream: true)
+        _ = connection.receive(Self.beginning + writer.bytes)
+        connection.recordHandled()
+        writer.replaceAll(with: [])
+        writer.resetStream(1, .cancel)
+        _ = connection.receive(writer.bytes)
+        // An exchange of another stream.
+        connection.send([])
+        #expect(reports.withLock { $0 } == [[1, 1]])
+        connection.recordHandled()
+        #expect(reports.withLock { $0 } == [[1, 1], [-1, 1]])
     }
 }

@@ -23,6 +23,8 @@ final class HTTP2Connection: Sendable {
         var isStopping = false
         /// Whether the connection has been closed.
         var isOver = false
+        /// Whether the thread of the connection has not handled all events of received bytes.
+        var isHandling = false
         /// The number of open streams that was reported last, and the largest one since then.
         var reportedStreams = 0
         var mostStreams = 0
@@ -49,7 +51,10 @@ final class HTTP2Connection: Sendable {
         var streamCount: Int { isOver ? 0 : connection.streamCount }
 
         /// Returns the change of the number of streams that was not reported; nil if there is none.
+        ///
+        /// The end of a stream is reported after it was handled, so that the record of its request is complete then.
         mutating func takeStreamChange() -> StreamChange? {
+            guard !isHandling || streamCount > reportedStreams else { return nil }
             let change = StreamChange(difference: streamCount - reportedStreams, maximum: mostStreams)
             guard change.difference != 0 || mostStreams > streamCount else { return nil }
             (reportedStreams, mostStreams) = (streamCount, streamCount)
@@ -107,7 +112,6 @@ final class HTTP2Connection: Sendable {
     /// Changes the state, and notifies the thread of the connection and the exchanges that can continue.
     @discardableResult
     private func change<Value: Sendable>(
-        reportingEnds reportsEnds: Bool = true,
         _ body: @Sendable (inout State, Deadline, inout [ConnectionEvent]) -> Value
     ) -> Value {
         let (value, exchanges, change) = state.withLock { state -> (Value, [HTTP2Exchange], StreamChange?) in
@@ -116,9 +120,7 @@ final class HTTP2Connection: Sendable {
             let value = body(&state, now, &events)
             state.moveOutput(at: now, into: &events)
             state.mostStreams = max(state.mostStreams, state.streamCount)
-            let mustReport = reportsEnds || state.streamCount > state.reportedStreams
-            let change = mustReport ? state.takeStreamChange() : nil
-            return (value, Self.exchanges(with: events, in: state), change)
+            return (value, Self.exchanges(with: events, in: state), state.takeStreamChange())
         }
         if let change { onStreams(change) }
         wake.signal()
@@ -145,8 +147,11 @@ final class HTTP2Connection: Sendable {
 
 extension HTTP2Connection {
     /// Reads received bytes, and returns their meaning; after a violation of the client, the connection is closed.
+    ///
+    /// ``recordHandled()`` must be called when the events were handled.
     func receive(_ bytes: [UInt8]) -> [ConnectionEvent] {
-        change(reportingEnds: false) { state, now, events in
+        change { state, now, events in
+            state.isHandling = true
             do throws(HTTP2Error) {
                 try state.connection.receive(bytes.span, at: now, into: &events)
             } catch {
@@ -157,9 +162,9 @@ extension HTTP2Connection {
         }
     }
 
-    /// Reports that streams have ended, after the events of received bytes were handled and recorded.
-    func reportStreams() {
-        change { _, _, _ in }
+    /// Records that the events of received bytes were handled, and reports the streams that have ended.
+    func recordHandled() {
+        change { state, _, _ in state.isHandling = false }
     }
 
     /// The bytes to send next, at most those until the end of the connection.

@@ -106,7 +106,7 @@ struct HTTP2Service: ConnectionService {
             if index + 1 < events.count, case .ended(slot) = events[index + 1] { hasBody = false }
             begin(slot, ReceivedRequest(head, hasBody: hasBody))
         }
-        frames.reportStreams()
+        frames.recordHandled()
         return true
     }
 
