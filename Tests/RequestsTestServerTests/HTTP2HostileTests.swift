@@ -192,4 +192,23 @@ struct HTTP2HostileTests {
         connection.recordHandled()
         #expect(reports.withLock { $0 } == [[1, 1], [-1, 1]])
     }
+
+    @Test("an early response that cannot be written ends when its request is refused", .rows("R-73"))
+    func refusedEarlyResponse() async throws {
+        var limits = TestServer.Limits(bodyBytes: 3)
+        limits.drainTime = .milliseconds(10)
+        var behavior = TestServer.Behavior.standard
+        behavior.earlyResponse = .init(413, announcesClose: true)
+        try await withTestServer(serving: MockExecutor(.ok()), using: .http2, limits: limits, behaving: behavior) {
+            server in
+            let client = try await RawClient(server)
+            var writer = FrameWriter()
+            writer.preface()
+            // SETTINGS_INITIAL_WINDOW_SIZE
+            writer.settings([(4, 0)])
+            try await client.send(writer.bytes + Self.request)
+            // The connection remains open while an exchange is in progress.
+            try await server.waitUntil { $0.acceptedConnections == 1 && $0.openConnections == 0 }
+        }
+    }
 }
