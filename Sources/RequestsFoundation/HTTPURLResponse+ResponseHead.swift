@@ -39,13 +39,14 @@ extension ResponseHead {
 extension HTTPURLResponse {
     /// Creates Foundation's response with the status and the fields of `head`; nil if Foundation rejects them.
     ///
-    /// Repeated fields are joined, Set-Cookie with a comma and a space, as Foundation itself does.
+    /// Repeated fields are joined, Set-Cookie with a comma and a space, as Foundation itself does. The response has no
+    /// version of HTTP, because a head has none.
     public convenience init?(_ head: ResponseHead) {
         var fields = head.header.dictionaryValue
         for name in fields.keys where Field.Name.setCookie ~= name {
             fields[name] = head.header.values(of: .setCookie).joined(separator: ", ")
         }
-        self.init(url: head.url, statusCode: head.status.code, httpVersion: "HTTP/1.1", headerFields: fields)
+        self.init(url: head.url, statusCode: head.status.code, httpVersion: nil, headerFields: fields)
     }
 }
 

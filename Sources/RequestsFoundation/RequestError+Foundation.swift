@@ -68,7 +68,7 @@ extension RequestError: CustomNSError {
         let shown = response.header.filter { !redaction.isSecret($0.name) && $0.name != .location }
         if let url = URL(string: redaction.url(response.target)) {
             info[UserInfoKey.response] = HTTPURLResponse(
-                url: url, statusCode: response.status.code, httpVersion: "HTTP/1.1",
+                url: url, statusCode: response.status.code, httpVersion: nil,
                 headerFields: Header(shown.map { Field(name: $0.name, value: redaction.value(of: $0)) }).dictionaryValue
             )
         }

@@ -212,6 +212,7 @@ struct HARReadingTests {
     func chromeArchive() async throws {
         let archive = try HARArchive(parsing: Data(chrome.utf8))
         #expect(archive.entries.map(\.status) == [200, nil])
+        #expect(archive.entries.map(\.httpVersion) == ["http/2.0", nil])
         #expect(archive.entries[0].requestHeader.map(\.value) == ["application/x-www-form-urlencoded"])
         #expect(archive.entries[0].requestBody?.data == Data("q=red+shoes".utf8))
         #expect(archive.entries[0].timings.total == .milliseconds(24))

@@ -85,6 +85,8 @@ extension HARArchive.Entry {
             startedAt: startedAt, method: HTTPMethod(try method.string()), url: try url.string(),
             requestHeader: try request.header(), status: code > 0 ? HTTPStatus(code) : nil,
             responseHeader: try response?.header() ?? .empty, comment: try entry.optional("comment")?.string())
+        let version = try (response ?? request).optional("httpVersion")?.string()
+        if let version, !["", "unknown"].contains(version) { httpVersion = version }
         if let body = try request.optional("postData") {
             var content = try HARArchive.Content(posted: body)
             // Without a text, the size distinguishes a body that was not recorded from an empty one.

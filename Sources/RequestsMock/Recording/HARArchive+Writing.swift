@@ -41,8 +41,10 @@ extension HARArchive.Entry {
         let query =
             (url.splitBytes(at: "#", maxSplits: 1).first ?? "")
             .splitBytes(at: "?", maxSplits: 1).dropFirst().first ?? ""
+        // The format requires a text.
+        let version = JSONValue.string(httpVersion ?? "unknown")
         var request: [String: JSONValue] = [
-            "method": .string(method.rawValue), "url": .string(url), "httpVersion": "HTTP/1.1", "cookies": [],
+            "method": .string(method.rawValue), "url": .string(url), "httpVersion": version, "cookies": [],
             "headers": Self.json(requestHeader), "headersSize": -1,
             "queryString": .array(
                 query.splitBytes(at: "&").map { item in
@@ -75,7 +77,7 @@ extension HARArchive.Entry {
         }
         let response: [String: JSONValue] = [
             "status": .integer(status?.code ?? 0), "statusText": .string(status?.reasonPhrase ?? ""),
-            "httpVersion": "HTTP/1.1", "cookies": [], "headers": Self.json(responseHeader),
+            "httpVersion": version, "cookies": [], "headers": Self.json(responseHeader),
             "content": .object(content), "redirectURL": .string(responseHeader[.location] ?? ""), "headersSize": -1,
             // The size before decoding is not recorded.
             "bodySize": .integer(

@@ -33,6 +33,10 @@ public struct HARArchive: Hashable, Sendable {
         public var method: HTTPMethod
         /// The URL, without fragment and userinfo.
         public var url: String
+        /// The name of the version of HTTP, such as `HTTP/2`; nil if it is unknown.
+        ///
+        /// Other programs name versions differently, such as `h3` or `http/2.0`.
+        public var httpVersion: String?
         /// The fields of the request.
         public var requestHeader: Header
         /// The body of the request; nil for none, and for one that was not recorded.
@@ -50,13 +54,15 @@ public struct HARArchive: Hashable, Sendable {
 
         /// Creates an entry from its parts.
         public init(
-            startedAt: Date, method: HTTPMethod, url: String, requestHeader: Header = .empty,
+            startedAt: Date, method: HTTPMethod, url: String, httpVersion: String? = nil,
+            requestHeader: Header = .empty,
             requestBody: Content? = nil, status: HTTPStatus?, responseHeader: Header = .empty,
             responseBody: Content = Content(), timings: Timings = Timings(), comment: String? = nil
         ) {
             self.startedAt = startedAt
             self.method = method
             self.url = url
+            self.httpVersion = httpVersion
             self.requestHeader = requestHeader
             self.requestBody = requestBody
             self.status = status

@@ -91,6 +91,7 @@ final class RecordedExchange: Sendable {
         }
         guard let ended else { return }
         var entry = ended.entry
+        entry.httpVersion = metrics.httpVersion?.rawValue
         entry.timings = HARArchive.Timings(metrics, headAt: ended.headTime ?? end, endAt: end)
         entry.comment = comment
         var body: Data?
