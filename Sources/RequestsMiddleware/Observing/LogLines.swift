@@ -38,7 +38,8 @@ struct LogLines {
             return [summary] + fields(request.header, nil) + requestBody()
         }
         let target = Self.escaped(redaction.reference(request.target.requestTarget))
-        let line = "> \(shown(request.method.rawValue)) \(target) HTTP/1.1"
+        // The version is known when the response has arrived.
+        let line = "> \(shown(request.method.rawValue)) \(target) HTTP"
         let header = ["Host: \(shown(request.target.authority))"] + fields(request.header, nil)
         let note = resendCount > 0 ? ["* request \(resendCount + 1) of the call"] : []
         return ["* \(summary)"] + note + [line] + header.map { "> \($0)" } + [">"] + requestBody().map { "} \($0)" }
@@ -62,20 +63,21 @@ struct LogLines {
 
     // MARK: Responses
 
-    func head(_ head: ResponseHead, note: String) -> [String] {
+    func head(_ head: ResponseHead, _ metrics: RawResponse.Metrics?, note: String) -> [String] {
         let status = shown("\(head.status)")
         guard isTrace else {
             return ["\(status) to \(summary)\(note)"]
                 + (responses == .status ? [] : fields(head.header, responseFields))
         }
-        return ["< HTTP \(status)"] + fields(head.header, responseFields).map { "< \($0)" } + ["<"]
+        let version = metrics?.httpVersion?.rawValue ?? "HTTP"
+        return ["< \(version) \(status)"] + fields(head.header, responseFields).map { "< \($0)" } + ["<"]
     }
 
     func end(_ report: Observing.Report) -> [String] {
         var lines = isTrace ? connection(report).map { "* \($0)" } : []
         let sizes = sizes(of: report)
         if let response = report.response, !report.isStreamed, report.error == nil || isTrace {
-            lines += head(response, note: sizes)
+            lines += head(response, report.metrics, note: sizes)
         } else if report.error == nil, !isTrace {
             lines.append("\(report.isAbandoned ? "abandoned" : "end of") \(summary)\(sizes)")
         }

@@ -187,7 +187,7 @@ public struct RequestLogging: Observing.Observer {
                     ExchangeRedaction(
                         request, redaction, sent: response.request, secretsOfExecutor: response.secretsOfExecutor,
                         response: response.head))
-                let text = lines.head(response.head, note: ", streamed")
+                let text = lines.head(response.head, response.metrics, note: ", streamed")
                 sink(Entry(level: level, number: number, lines: text, status: response.head.status))
             case .end(let report):
                 guard isEnabled(report.level) else { return }

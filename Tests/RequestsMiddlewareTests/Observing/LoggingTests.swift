@@ -119,7 +119,7 @@ struct LoggingTests {
                 ).adding(queryItem: ("token", "planted")))
             let lines = entries.elements.flatMap(\.lines)
             for line in [
-                "> POST /x?token=<redacted> HTTP/1.1", "> Content-Type: text/plain", ">", "} sent", "< HTTP 200 OK",
+                "> POST /x?token=<redacted> HTTP", "> Content-Type: text/plain", ">", "} sent", "< HTTP/1.1 200 OK",
                 "<", "{ line 1", "{ line 2",
             ] {
                 #expect(lines.contains(line), "\(line) in \(lines)")
@@ -128,6 +128,24 @@ struct LoggingTests {
             #expect(lines.last?.hasPrefix("* ended, ") == true)
             #expect(lines.allSatisfy { line in "*><}{".contains { line.first == $0 } }, "\(lines)")
             #expect(entries.elements.last?.description.hasPrefix("[") == true)
+        }
+    }
+
+    @Test("a trace names the version of HTTP of a response", .rows("H-54"), arguments: [false, true])
+    func versions(isStreamed: Bool) async throws {
+        try await withTestServer(serving: MockExecutor(.ok("a")), using: .http2) { server in
+            var configuration = SocketExecutor.Configuration()
+            configuration.httpVersion = .http2PriorKnowledge
+            let entries = Entries()
+            let executor = SocketExecutor(configuration: configuration).observing(
+                .attempts, by: RequestLogging.trace { entries.add($0) })
+            var request = try PreparedRequest(method: .get, url: server.baseURL)
+            if isStreamed { request.delivery = .streamed }
+            let response = try await executor.execute(request)
+            if case .stream(let stream) = response.body { _ = try await stream.collect() }
+            let lines = entries.elements.flatMap(\.lines)
+            #expect(lines.contains("> GET / HTTP") && lines.contains("< HTTP/2 200 OK"), "\(lines)")
+            #expect(!lines.contains { $0.contains("HTTP/1") })
         }
     }
 

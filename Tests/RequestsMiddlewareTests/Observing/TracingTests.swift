@@ -263,6 +263,19 @@ struct TracingTests {
         }
     }
 
+    @Test("the span of a response over HTTP/2 has its protocol version", .rows("H-54"))
+    func http2() async throws {
+        try await withTestServer(serving: MockExecutor(.ok()), using: .http2) { server in
+            var configuration = SocketExecutor.Configuration()
+            configuration.httpVersion = .http2PriorKnowledge
+            let spans = Spans()
+            let executor = SocketExecutor(configuration: configuration).observing(
+                .attempts, by: Self.tracing(spans))
+            _ = try await executor.execute(PreparedRequest(method: .get, url: server.baseURL))
+            #expect(Self.texts(spans.elements.first).contains("network.protocol.version=2"))
+        }
+    }
+
     @Test("the fields of a span are sent over every executor, and blocking calls too", arguments: Transport.allCases)
     func transports(transport: Transport) async throws {
         let spans = Spans()
