@@ -49,4 +49,16 @@ struct HTTP2ConformanceTests {
     func overTLS(scenario: Scenario) async throws {
         try await secured.run(scenario)
     }
+
+    @Test(
+        "over TLS, the connections use h2, which TLS has selected",
+        .enabled(if: TestTLS.isAvailable, "libssl is not installed"))
+    func selection() async throws {
+        try await withTestServer(serving: MockExecutor(.ok()), using: .http2, tls: .init()) { server in
+            let request = try PreparedRequest(method: .get, url: server.baseURL)
+            let executor = SocketExecutor(configuration: .http2(server.clientTLS))
+            let metrics = try await executor.execute(request).metrics
+            #expect(metrics.tls?.applicationProtocol == "h2" && metrics.httpVersion == .http2)
+        }
+    }
 }
