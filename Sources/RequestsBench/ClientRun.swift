@@ -28,7 +28,7 @@ package struct ClientRun: Sendable {
     /// A function that makes an executor with at most `connections` connections.
     package typealias MakeExecutor = @Sendable (_ connections: Int) -> any RequestExecutor
 
-    /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a ``ServerAddress``.
+    /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a ``BenchmarkAddress``.
     ///
     /// For a server with TLS, BENCH_CA in the environment names the file with the trusted certificate.
     ///
@@ -49,7 +49,7 @@ package struct ClientRun: Sendable {
         guard callStyle != .blocking || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
             throw BenchmarkError("\(name) supports only collected GET responses with CONCURRENCY 1")
         }
-        let address = try ServerAddress(words[3])
+        let address = try BenchmarkAddress(words[3])
         self.kind = kind
         peer = name
         self.count = count

@@ -2,7 +2,7 @@ import Requests
 import RequestsSocket
 
 /// The address of a measured server, and the version of HTTP to use there.
-struct ServerAddress {
+struct BenchmarkAddress {
     /// The URL below which the server's paths are.
     let baseURL: URL
     let destination: SocketExecutor.Destination
