@@ -144,7 +144,7 @@ struct HTTP2HostileTests {
     func ignoredResets() async throws {
         var limits = TestServer.Limits()
         limits.streams = 3
-        let gate = Gate()
+        let gate = HandlerGate()
         let mock = MockExecutor { request in
             if request.target.path == "/held" { await gate.suspend() }
             return .ok()

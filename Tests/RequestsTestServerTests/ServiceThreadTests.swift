@@ -27,7 +27,7 @@ struct ServiceThreadTests {
     @Test(
         "handlers that block, compute or suspend delay no other client", .rows("R-73"), arguments: Occupation.allCases)
     func occupied(occupation: Occupation) async throws {
-        let gate = Gate()
+        let gate = HandlerGate()
         let mock = MockExecutor { request in
             guard request.target.path == "/held" else { return .ok("free") }
             switch occupation {

@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 
 /// A gate at which handlers wait, each in its way.
-final class Gate: Sendable {
+final class HandlerGate: Sendable {
     private let isOpen = Atomic(false)
     private let count = Atomic(0)
     private let semaphore = DispatchSemaphore(value: 0)
