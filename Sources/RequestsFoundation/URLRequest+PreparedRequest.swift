@@ -54,7 +54,7 @@ extension PreparedRequest {
         }
         let fields = (request.allHTTPHeaderFields ?? [:]).map { Field(name: Field.Name($0.key), value: $0.value) }
         let header = Header(
-            fields.filter { !$0.name.belongsToExecutor }.sorted { $0.name.canonicalName < $1.name.canonicalName })
+            fields.filter { !$0.belongsToExecutor }.sorted { $0.name.canonicalName < $1.name.canonicalName })
         let body: RequestBody =
             if let data = request.httpBody {
                 .bytes(data)

@@ -124,6 +124,17 @@ struct ForbiddenBytesTests {
     }
 
     @Test(
+        "TE: trailers is kept for HTTP/2, and not written in HTTP/1.1", .rows("H-48"),
+        arguments: ["trailers", "Trailers"])
+    func trailers(value: String) throws {
+        for setter in Self.setters {
+            let prepared = try setter(api.post(.text("12345"), to: "/x"), Field(name: "te", value: value)).prepared()
+            #expect(prepared.header[.te]?.hasSuffix(value) == true)
+            #expect(!prepared.wireText.contains("\nTE"))
+        }
+    }
+
+    @Test(
         "framing fields that the caller sets are dropped", .rows("R-3"),
         arguments: [
             "Content-Length", "content-length", "Transfer-Encoding", "TRANSFER-ENCODING", "Host", "Connection",

@@ -112,6 +112,6 @@ extension Header {
 
     /// Removes the fields that belong to the executor: those that frame a message or control a connection.
     mutating func removeFieldsOfExecutor() {
-        removeFields { $0.belongsToExecutor }
+        removeAll { $0.belongsToExecutor }
     }
 }

@@ -193,7 +193,7 @@ final class EnvironmentDefaults: RequestAttributes.Key, Sendable {
     /// Only fields that `header` lacks and `condition` accepts are inserted.
     func addFields(to header: inout Header, where condition: (Field.Name) -> Bool = { _ in true }) -> [Field] {
         let missing = environment.header.filter {
-            !header.contains($0.name) && !$0.name.belongsToExecutor && condition($0.name)
+            !header.contains($0.name) && !$0.belongsToExecutor && condition($0.name)
         }
         if !missing.isEmpty { header = Header(missing + header) }
         return missing

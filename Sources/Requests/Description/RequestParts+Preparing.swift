@@ -34,7 +34,7 @@ extension RequestParts {
         // A request without a body has no Content-Type. If neither parameters nor defaults can add one, as for nearly
         // every request, it is removed in the same search as the fields of the executor.
         let isBodiless = bodyProvider.isNone && parameters == nil && defaults == nil
-        prepared.header.removeFields { $0.belongsToExecutor || isBodiless && $0 == .contentType }
+        prepared.header.removeAll { $0.belongsToExecutor || isBodiless && $0.name == .contentType }
         var addedFields: [Field] = []
         if let defaults, defaults.applies(to: prepared.target) {
             addedFields = defaults.addFields(to: &prepared.header)

@@ -152,6 +152,16 @@ extension Field.Name {
     }
 }
 
+extension Field {
+    /// Whether a request omits the field, because it belongs to the executor.
+    ///
+    /// `TE: trailers` is not omitted, because HTTP/2 permits it (RFC 9113 §8.2.2). An executor of HTTP/1.1 does not
+    /// send it, because it would also need a field Connection.
+    package var belongsToExecutor: Bool {
+        name.belongsToExecutor && !(name == .te && ASCIIFolding.areEqual(value, "trailers"))
+    }
+}
+
 extension [Field] {
     /// These fields with all Cookie fields joined into the first one, because a client sends only one (RFC 6265 §5.4).
     package var joiningCookies: [Field] {
