@@ -1,5 +1,7 @@
 import RequestsMock
+import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 /// Runs the snippets of the articles in this folder against a mock, so that they give the results that the text states.
@@ -70,5 +72,57 @@ struct CompiledArticleTests {
         #expect(try await HandlingErrorsArticle.emma(in: missing) == nil)
         #expect(HeaderFieldsArticle.headers("t")[1][.authorization] == "Bearer t")
         if TestServer.supportsTLS { try await TLSAndTrustArticle.server(MockExecutor(.ok("ok"))) }
+    }
+
+    @Test(
+        "a notification and unary calls over HTTP/2 and TLS have the results of their article", .rows("H-48"),
+        .enabled(if: TestServer.supportsTLS, "libssl is not installed"))
+    func http2Services() async throws {
+        typealias Article = CallingHTTP2ServicesArticle
+        let mock = MockExecutor { request in
+            switch request.target.path {
+            case "/3/device/known": .ok().adding(headerField: Field(name: "apns-id", value: "7"))
+            case "/3/device/unknown": .status(400, #"{"reason":"BadDeviceToken"}"#, contentType: .json)
+            case "/greeter/SayHello": .data(Data([0, 0, 0, 0, 2, 8, 1])).with(trailers: ["grpc-status": "0"])
+            case "/greeter/Fail": .data(Data()).with(trailers: ["grpc-status": "5", "grpc-message": "no such name"])
+            default: .ok().adding(headerField: Field(name: "grpc-status", value: "12"))
+            }
+        }
+        var tls = TestServer.TLS()
+        tls.names = ["api.push.apple.com", "greeter.example.com"]
+        try await withTestServer(serving: mock, using: .http2, tls: tls) { server in
+            var configuration = SocketExecutor.Configuration()
+            configuration.httpVersion = .http2PriorKnowledge
+            configuration.tls = server.clientTLS
+            configuration.hostResolver = .mapping(
+                Dictionary(uniqueKeysWithValues: tls.names.map { ($0, "127.0.0.1:\(server.port ?? 0)") }))
+            let executor = SocketExecutor(configuration: configuration)
+            let apns = Client(Article.APNs.production, executor: executor)
+            func push(to device: String) -> Article.Push {
+                Article.Push(
+                    notification: Article.Notification(aps: Article.Notification.APS(alert: "Hi")), device: device,
+                    topic: "org.example.app", token: "t")
+            }
+            let identifier = try await Article.send(push(to: "known"), with: apns)
+            #expect(identifier == "7")
+            let error = await #expect(throws: RequestError.self) {
+                try await Article.send(push(to: "unknown"), with: apns)
+            }
+            #expect(error?.payload(as: Article.Rejection.self)?.reason == "BadDeviceToken")
+
+            let calls = Article.Calls(greeter: Client(Article.Greeter.production, executor: executor))
+            let message = try await calls.result(of: "/greeter/SayHello", Data([10, 1, 65]))
+            #expect(message == Data([8, 1]))
+            #expect(server.exchanges.last?.body == Data([0, 0, 0, 0, 3, 10, 1, 65]))
+            #expect(server.exchanges.last?.header["TE"] == "trailers")
+            let failures: [(String, String, String?)] = [("Fail", "5", "no such name"), ("Other", "12", nil)]
+            for (method, status, message) in failures {
+                let error = await #expect(throws: Article.GreeterError.self) {
+                    try await calls.result(of: "/greeter/\(method)", Data())
+                }
+                #expect(error?.status == status && error?.message == message)
+            }
+            #expect(server.record.requestCount == 5)
+        }
     }
 }
