@@ -11,13 +11,14 @@ extension SplitMix64 {
 /// A connection without a socket.
 private final class Link: PooledConnection {
     let origin: Int
-    let place: Int
+    let slotNumber: SlotNumber
     var idleUntil = Deadline.distantFuture
     var wasAlone = false
+    var sharing: PoolSharing?
 
-    init(to origin: Int, at place: Int) {
+    init(to origin: Int, in slot: SlotNumber) {
         self.origin = origin
-        self.place = place
+        slotNumber = slot
     }
 }
 
@@ -27,7 +28,7 @@ private typealias Ledger = PoolLedger<Int, Link, Int>
 private struct Model {
     /// Connections in use or being established, by number of origin and lane.
     var links: [Link] = []
-    var places: [(origin: Int, place: Int)] = []
+    var slots: [(origin: Int, number: SlotNumber)] = []
     /// Idle connections, in the order in which they became idle.
     var idle: [Link] = []
     /// The number of grants that are not yet taken, which count as open.
@@ -36,10 +37,10 @@ private struct Model {
     var waiters: [Ledger.Waiter] = []
     var now = 0
 
-    var open: Int { links.count + places.count + idle.count + granted }
+    var open: Int { links.count + slots.count + idle.count + granted }
 
     func open(to origin: Int) -> Int {
-        links.count { $0.origin == origin } + places.count { $0.origin == origin }
+        links.count { $0.origin == origin } + slots.count { $0.origin == origin }
             + idle.count { $0.origin == origin } + (grantedByOrigin[origin] ?? 0)
     }
 }
@@ -102,27 +103,36 @@ extension Run {
     private mutating func call(_ origin: Int) throws {
         let expected = model.idle.last { $0.origin == origin }
         if random.chance(oneIn: 2) {
-            let link = ledger.takeIdle(origin)
+            let link = try takeIdle(origin)
             try require(link === expected, "expected the idle connection of the origin that was used last")
             if let link { use(link) }
             return
         }
-        let waiter = Ledger.Waiter(for: origin, occupiesTask: random.chance(oneIn: 2), model.now)
+        let waiter = Ledger.Waiter(for: origin, occupiesTask: random.chance(oneIn: 2), mayShare: false, model.now)
         while true {
             let expected = model.idle.last { $0.origin == origin }
             switch ledger.enter(waiter) {
             case .granted(.connection(let link)):
                 try require(link === expected)
                 return use(link)
-            case .granted(.place(let place)):
+            case .granted(.slot(let number)):
                 try require(expected == nil)
-                return model.places.append((origin, place))
+                return model.slots.append((origin, number))
+            case .granted(.place): try require(false, "no connection is shared")
             case .evicted(let link):
                 try evict(link, for: origin)
             case .full:
                 try require(expected == nil)
                 return model.waiters.append(waiter)
             }
+        }
+    }
+
+    private mutating func takeIdle(_ origin: Int) throws -> Link? {
+        switch ledger.take(origin) {
+        case .connection(let link): return link
+        case nil: return nil
+        case .place, .slot: throw InvariantViolation(message: "expected an idle connection", line: #line)
         }
     }
 
@@ -134,7 +144,7 @@ extension Run {
     private mutating func noteUse(of link: Link) {
         model.links.append(link)
         let used =
-            model.links.count { $0.origin == link.origin } + model.places.count { $0.origin == link.origin }
+            model.links.count { $0.origin == link.origin } + model.slots.count { $0.origin == link.origin }
             + (model.grantedByOrigin[link.origin] ?? 0)
         #expect(link.wasAlone == (used == 1))
     }
@@ -143,11 +153,13 @@ extension Run {
         try require(model.open >= limits.total && model.open(to: origin) <= limits.perOrigin)
         try require(link.origin != origin && model.idle.contains { $0 === link })
         model.idle.removeAll { $0 === link }
-        try end(link.place)
+        try end(link.slotNumber)
     }
 
-    private mutating func end(_ place: Int) throws {
-        if let next = ledger.end(at: place) { try note(grantTo: next) }
+    private mutating func end(_ slot: SlotNumber) throws {
+        let grants = ledger.end(slot)
+        try require(grants.waiters.count <= 1 && grants.evicted.isEmpty)
+        for next in grants.waiters { try note(grantTo: next) }
     }
 
     private mutating func note(grantTo waiter: Ledger.Waiter) throws {
@@ -163,10 +175,10 @@ extension Run {
 
     /// A call completes, or a connection is established.
     private mutating func park() throws {
-        if !model.places.isEmpty, random.chance(oneIn: 2) || model.links.isEmpty {
-            let (origin, place) = model.places.remove(at: Int.random(in: 0..<model.places.count, using: &random))
-            let link = Link(to: origin, at: place)
-            ledger.recordUse(of: link)
+        if !model.slots.isEmpty, random.chance(oneIn: 2) || model.links.isEmpty {
+            let (origin, number) = model.slots.remove(at: Int.random(in: 0..<model.slots.count, using: &random))
+            let link = Link(to: origin, in: number)
+            try require(ledger.recordExclusive(link).waiters.isEmpty)
             return noteUse(of: link)
         }
         guard !model.links.isEmpty else { return }
@@ -188,22 +200,23 @@ extension Run {
         case .kept:
             try require(first == nil && !isSurplus)
             model.idle.append(link)
+        case .used: try require(false, "no connection is shared")
         case .refused:
             let hasEnough = model.idle.count { $0.origin == link.origin } >= limits.idlePerOrigin
             let isNeeded = model.open + 1 >= limits.total && others
             try require(
                 isSurplus || (first == nil && (hasEnough || isNeeded)), "expected that the idle connection is kept")
-            try end(link.place)
+            try end(link.slotNumber)
         }
     }
 
     /// A connection is lost, or could not be established.
     private mutating func close() throws {
-        if !model.places.isEmpty, random.chance(oneIn: 2) {
-            return try end(model.places.remove(at: Int.random(in: 0..<model.places.count, using: &random)).place)
+        if !model.slots.isEmpty, random.chance(oneIn: 2) {
+            return try end(model.slots.remove(at: Int.random(in: 0..<model.slots.count, using: &random)).number)
         }
         guard !model.links.isEmpty else { return }
-        try end(model.links.remove(at: Int.random(in: 0..<model.links.count, using: &random)).place)
+        try end(model.links.remove(at: Int.random(in: 0..<model.links.count, using: &random)).slotNumber)
     }
 
     /// A waiting call runs, in most cases one that was resumed.
@@ -225,7 +238,8 @@ extension Run {
         case .connection(let link):
             try require(link.origin == waiter.origin)
             model.links.append(link)
-        case .place(let place): model.places.append((waiter.origin, place))
+        case .slot(let number): model.slots.append((waiter.origin, number))
+        case .place: try require(false, "no connection is shared")
         }
     }
 
@@ -237,19 +251,19 @@ extension Run {
         model.waiters.removeAll { $0 === waiter }
         if hadGrant { noteTaken(waiter.origin) }
         switch grant {
-        case .connection(let link): try putBack(link)
-        case .place(let place): try end(place)
+        case .connection(let link), .place(let link): try putBack(link)
+        case .slot(let number): try end(number)
         case nil: break
         }
     }
 
     /// Idle connections are found closed when they are taken, until one is open.
     private mutating func loseIdle(_ origin: Int) throws {
-        while let link = ledger.takeIdle(origin) {
+        while let link = try takeIdle(origin) {
             use(link)
             guard random.chance(oneIn: 2) else { return }
             model.links.removeAll { $0 === link }
-            try end(link.place)
+            try end(link.slotNumber)
         }
         try require(!model.idle.contains { $0.origin == origin })
     }
@@ -262,7 +276,7 @@ extension Run {
         try require(Set(overdue.map(ObjectIdentifier.init)) == Set(expected.map(ObjectIdentifier.init)))
         model.idle.removeAll { $0.idleUntil <= now }
         try require(next == model.idle.map(\.idleUntil).min())
-        for link in overdue { try end(link.place) }
+        for link in overdue { try end(link.slotNumber) }
     }
 
     private mutating func exceed() throws {
@@ -277,7 +291,7 @@ extension Run {
                 return
             case .evicted(let link):
                 model.idle.removeAll { $0 === link }
-                try end(link.place)
+                try end(link.slotNumber)
             case .full:
                 return try require(
                     model.open > limits.total || model.open(to: waiter.origin) > limits.perOrigin)
@@ -291,12 +305,12 @@ extension Run {
 extension Run {
     private func check() throws {
         try require(ledger.open == model.open && ledger.idle == model.idle.count, "the counts differ from the model")
-        try require(ledger.waiting == model.waiters.count)
+        try require(ledger.waiting == model.waiters.count { $0.isWaiting })
         try require(ledger.open <= limits.total + (exceeds ? 1 : 0))
         for origin in 0..<origins {
             let open = ledger.open(to: origin)
             let idle = ledger.idle(to: origin)
-            try require(open == model.open(to: origin) && (open > 0) == (ledger.place(of: origin) != nil))
+            try require(open == model.open(to: origin) && (open > 0) == (ledger.lane(of: origin) != nil))
             try require(idle == model.idle.count { $0.origin == origin })
             try require(open <= limits.perOrigin + (exceeds ? 1 : 0) && idle <= limits.idlePerOrigin)
         }
@@ -310,13 +324,13 @@ extension Run {
 
     /// Ends all connections in use, and runs all waiting calls.
     mutating func finish() throws {
-        while !model.waiters.isEmpty || !model.links.isEmpty || !model.places.isEmpty {
+        while !model.waiters.isEmpty || !model.links.isEmpty || !model.slots.isEmpty {
             if let waiter = model.waiters.first(where: { !$0.isWaiting }) { try takeUp(waiter) } else { try close() }
             try check()
         }
         for link in ledger.takeIdle() {
             model.idle.removeAll { $0 === link }
-            try end(link.place)
+            try end(link.slotNumber)
         }
         try check()
         try require(ledger.open == 0)
@@ -363,18 +377,23 @@ struct PoolLedgerTests {
     func vacated() throws {
         var ledger = Ledger(PoolLimits(total: 64, perOrigin: 8, idlePerOrigin: 8))
         func begin(_ origin: Int) throws -> Link {
-            guard case .granted(.place(let place)) = ledger.claim(origin) else { throw CancellationError() }
-            return Link(to: origin, at: place)
+            guard case .granted(.slot(let number)) = ledger.claim(origin, mayShare: false) else {
+                throw CancellationError()
+            }
+            return Link(to: origin, in: number)
+        }
+        func takeIdle(_ origin: Int) -> Link? {
+            if case .connection(let link) = ledger.take(origin) { link } else { nil }
         }
         let first = try begin(1)
         _ = ledger.putBack(first)
-        #expect(ledger.takeIdle(1) === first)
+        #expect(takeIdle(1) === first)
         let other = try begin(2)
-        #expect(ledger.end(at: first.place) == nil)
-        #expect(ledger.end(at: other.place) == nil)
+        #expect(ledger.end(first.slotNumber).waiters.isEmpty)
+        #expect(ledger.end(other.slotNumber).waiters.isEmpty)
         let second = try begin(1)
-        #expect(second.place != first.place)
+        #expect(second.slotNumber.lane != first.slotNumber.lane)
         _ = ledger.putBack(second)
-        #expect(ledger.takeIdle(1) === second)
+        #expect(takeIdle(1) === second)
     }
 }

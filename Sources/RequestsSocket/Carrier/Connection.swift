@@ -21,7 +21,7 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     // Declared before the slot, so that the descriptor is closed before another call may open one.
     @exclusivity(unchecked) var stream: ByteStream
     let slot: Slot
-    var place: Int { slot.place }
+    var slotNumber: SlotNumber { slot.number }
     /// Whether tasks run on the thread that waits for the socket (decision 0040).
     private let runsTasks: Bool
     // Only the one owner writes these (`wasAlone` under the pool's lock, too): exclusivity needs no check at run time.
@@ -29,6 +29,8 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     @exclusivity(unchecked) var response: HTTP1Response
     /// Whether this was the only connection of its origin in use when it was taken or established.
     @exclusivity(unchecked) var wasAlone = false
+    /// The calls that use the connection at once; the pool reads and writes it under its lock.
+    var sharing: PoolSharing?
     /// Whether an earlier exchange used this connection.
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals that nothing waits for (decision 0011).
@@ -66,6 +68,9 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     }
 
     var channel: Channel { stream.channel }
+
+    /// Whether the connection carries several calls at once.
+    var isShared: Bool { http2 != nil && HTTP2Session.carriesSeveralStreams }
 }
 
 // MARK: Between exchanges

@@ -7,12 +7,12 @@ protocol ConnectionSupply: Sendable {
     typealias Waiter = PoolWaiter<Origin, Network.Connection, Network.Event>
     typealias Lease = ConnectionLease<Network.Connection>
 
-    /// Requests a usable idle connection, or the right to establish one.
+    /// Requests a usable idle connection, a place on a shared one, or the right to establish one.
     func request(
         _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool
     ) throws(RequestError) -> PoolResponse<Lease, Waiter>
 
-    /// Returns the lease that was granted to a call in the queue, which then leaves it; nil if there is none yet.
+    /// Returns the lease that was granted to a call in the queue; nil if there is none yet.
     func takeUp(_ waiter: Waiter) -> Lease?
 
     /// Removes a call from the queue, without a lease.
@@ -21,12 +21,16 @@ protocol ConnectionSupply: Sendable {
     /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).
     func exceedLimits(for waiter: Waiter)
 
+    /// Opens a connection for a call that has waited for 500 ms for one that another call establishes, unless another
+    /// call has just received one.
+    func hurry(_ waiter: Waiter)
+
     /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
     func closesAfterResponses(_ origin: Origin) -> Bool
 
     func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Network
 
-    /// Records whether a new connection is the only one to its origin that is in use.
+    /// Records that a new connection is established, which other calls may be able to share.
     func recordUse(of connection: Network.Connection)
 }
 
@@ -93,7 +97,9 @@ extension Acquisition where Stream: ~Copyable {
             try new?.fail(error, need)
             return
         }
-        if waiter.occupiesTask, case .timedOut = error, !limit.hasPassed { return pool.exceedLimits(for: waiter) }
+        if case .timedOut = error, !limit.hasPassed {
+            return waiter.occupiesTask ? pool.exceedLimits(for: waiter) : pool.hurry(waiter)
+        }
         pool.withdraw(waiter)
         throw timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
     }
@@ -108,8 +114,16 @@ extension Acquisition where Stream: ~Copyable {
     }
 
     private func need(of waiter: Pool.Waiter) -> ConnectionNeed<Network> {
-        // The calls that hold the connections may be tasks for which no thread is left (decision 0072).
-        let end = waiter.occupiesTask ? min(limit, .after(.milliseconds(250))) : limit
+        let end: Deadline =
+            if waiter.occupiesTask {
+                // The calls that hold the connections may be tasks for which no thread is left (decision 0072).
+                min(limit, .after(.milliseconds(250)))
+            } else if waiter.mayShare {
+                // The connection that the call waits for may not be established in time.
+                min(limit, .after(.milliseconds(500)))
+            } else {
+                limit
+            }
         return .signal(waiter.signal, until: end, in: .waitingForConnection)
     }
 
@@ -121,7 +135,7 @@ extension Acquisition where Stream: ~Copyable {
     private mutating func use(_ lease: Pool.Lease) throws(RequestError) -> ConnectionStep<Network> {
         let slot: Network.Connection.Slot
         switch lease {
-        case .connection(let connection) where !needsNewConnection:
+        case .connection(let connection) where connection.isShared || !needsNewConnection:
             connection.beginReuse()
             return .connected(connection)
         // The idle connection is closed, and a new one takes its slot.

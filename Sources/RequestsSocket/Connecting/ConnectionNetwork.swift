@@ -83,6 +83,8 @@ protocol PlacedConnection: AnyObject, Sendable {
     associatedtype Slot: Sendable
 
     var slot: Slot { get }
+    /// Whether the connection carries several calls at once.
+    var isShared: Bool { get }
 
     /// Prepares an idle connection for an exchange.
     func beginReuse()

@@ -6,6 +6,8 @@ import RequestsPOSIX
 /// HTTP/2 on a connection that carries one exchange at a time (RFC 9113); no function waits.
 // The exchange that owns the connection owns it.
 final class HTTP2Session: @unchecked Sendable {
+    /// Whether a connection carries several streams at once.
+    static let carriesSeveralStreams = false
     private let limits: HTTP2Limits
     private var state: ConnectionState
     private var events: [ConnectionEvent] = []

@@ -40,8 +40,9 @@ extension ConnectionPool {
         // Put back, not parked: they have carried no exchange, so their idle time continues.
         for case .connection(let connection) in leases { putBack(connection) }
         for case .success(let connection) in results {
+            recordUse(of: connection)
             connection.end()
-            park(connection, at: .now)
+            if connection.isShared { putBack(connection) } else { park(connection, at: .now) }
         }
         for result in results { _ = try result.get() }
     }

@@ -75,7 +75,7 @@ final class ConnectionPool: Sendable {
         // Left open if a thread that does not exist in the child held the lock at the fork.
         let idle = state.withLockIfAvailable { state in
             state.isClosed = true
-            return state.ledger.takeIdle()
+            return state.ledger.takeAll()
         }
         _ = consume idle
     }
@@ -102,6 +102,7 @@ final class ConnectionPool: Sendable {
     var countsByOrigin: [ConnectionCount] {
         state.withLock { state in
             state.ledger.lanes.filter { $0.open > 0 }.map { lane in
+                // A shared connection counts once.
                 ConnectionCount(lane.origin.peer, active: lane.open - lane.idle.count, idle: lane.idle.count)
             }
         }
@@ -124,23 +125,19 @@ final class PoolHandle: Sendable {
 // MARK: Taking
 
 extension ConnectionPool {
-    /// Takes a usable idle connection, and closes unusable ones; returns nil if there is none.
+    /// Takes a usable idle connection or a place on a shared one, and closes unusable ones; returns nil if there is
+    /// none.
     func takeIdle(_ origin: Origin, at now: Deadline) -> Connection? {
         // Checked before the lock, which may have been held at the fork by a thread that does not exist in the child.
         if isInherited { return nil }
-        while let connection = state.withLock({ $0.ledger.takeIdle(origin) }) {
-            if isUsable(connection, at: now) { return connection }
+        while let grant = state.withLock({ $0.isDraining ? nil : $0.ledger.take(origin) }) {
+            if let connection = usableConnection(of: grant, at: now) { return connection }
         }
         return nil
     }
 
-    func recordUse(of connection: Connection) {
-        if isInherited { return }
-        state.withLock { $0.ledger.recordUse(of: connection) }
-    }
-
-    /// Requests a usable idle connection, or the right to establish one; calls wait for them in the order of their
-    /// arrival.
+    /// Requests a usable idle connection, a place on a shared one, or the right to establish one; calls wait for them
+    /// in the order of their arrival.
     ///
     /// While the executor drains, only requests that continue a running call, such as the next one after a redirect,
     /// receive a connection.
@@ -149,41 +146,43 @@ extension ConnectionPool {
     ) throws(RequestError) -> PoolResponse<Lease, Ledger.Waiter> {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         let isNew = !isContinuation
-        if let lease = try claim(isNew: isNew, origin, { $0.claim(origin) }) {
-            return .lease(check(lease, at: timeLimits.began))
+        let mayShare = mayShare(origin)
+        if let lease = try claim(isNew: isNew, origin, at: timeLimits.began, { $0.claim(origin, mayShare: mayShare) }) {
+            return .lease(lease)
         }
         let occupiesTask = CallingThread.current?.occupiesTask == true
-        let waiter = Ledger.Waiter(for: origin, occupiesTask: occupiesTask, WakeEvent(on: try reactor()))
-        if let lease = try claim(isNew: isNew, origin, { $0.enter(waiter) }) {
-            return .lease(check(lease, at: timeLimits.began))
+        let waiter = Ledger.Waiter(
+            for: origin, occupiesTask: occupiesTask, mayShare: mayShare, WakeEvent(on: try reactor()))
+        if let lease = try claim(isNew: isNew, origin, at: timeLimits.began, { $0.enter(waiter) }) {
+            return .lease(lease)
         }
         return .queued(waiter)
     }
 
     func takeUp(_ waiter: Ledger.Waiter) -> Lease? {
-        switch state.withLock({ $0.ledger.takeUp(waiter) }) {
-        case .connection(let connection): check(.connection(connection), at: .now)
-        case .place(let place): .slot(makeSlot(waiter.origin, at: place))
-        case nil: nil
-        }
+        guard let grant = state.withLock({ $0.ledger.takeUp(waiter) }) else { return nil }
+        if let lease = lease(grant, waiter.origin, at: .now) { return lease }
+        // The shared connection has ended since it was granted.
+        let claim = try? claim(isNew: false, waiter.origin, at: .now) { $0.enter(waiter) }
+        return claim ?? nil
     }
 
     /// Returns a lease if one is available without a wait; nil if the limits are reached.
     func leaseAtOnce(_ origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Lease? {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
-        return try claim(isNew: true, origin) { $0.claim(origin) }.map { check($0, at: timeLimits.began) }
+        let mayShare = mayShare(origin)
+        return try claim(isNew: true, origin, at: timeLimits.began) { $0.claim(origin, mayShare: mayShare) }
     }
 
     /// Repeats the claim until it evicts no further idle connection; returns nil if the limits are reached.
     private func claim(
-        isNew: Bool, _ origin: Origin, _ claim: (inout Ledger) -> Ledger.Claim
+        isNew: Bool, _ origin: Origin, at now: Deadline, _ claim: (inout Ledger) -> Ledger.Claim
     ) throws(RequestError) -> Lease? {
         while true {
             // Checked under the lock of the claim, so that a drain misses no connection.
             switch state.withLock({ isNew && $0.isDraining ? nil : claim(&$0.ledger) }) {
             case nil: throw RequestError(.executorClosed).beforeSending()
-            case .granted(.connection(let connection))?: return .connection(connection)
-            case .granted(.place(let place))?: return .slot(makeSlot(origin, at: place))
+            case .granted(let grant)?: if let lease = lease(grant, origin, at: now) { return lease }
             // The evicted connection is closed here, outside the lock.
             case .evicted?: continue
             case .full?: return nil
@@ -191,16 +190,45 @@ extension ConnectionPool {
         }
     }
 
-    private func makeSlot(_ origin: Origin, at place: Int) -> Slot {
-        Slot(origin, at: place, of: self)
+    /// Returns the lease for a grant; nil if it was for a connection that has ended.
+    ///
+    /// An idle connection that is not usable is replaced with another one, or with its slot.
+    private func lease(_ grant: Ledger.Grant, _ origin: Origin, at now: Deadline) -> Lease? {
+        var grant = grant
+        while true {
+            if case .slot(let number) = grant { return .slot(Slot(origin, number, of: self)) }
+            if let connection = usableConnection(of: grant, at: now) { return .connection(connection) }
+            // Other calls may use the slot of a shared connection.
+            guard case .connection(let connection) = grant, !connection.isShared else { return nil }
+            guard let next = state.withLock({ $0.ledger.take(origin) }) else { return .slot(connection.slot) }
+            grant = next
+        }
+    }
+
+    /// Returns the connection of a grant, if it can carry another request.
+    ///
+    /// If the peer has closed an idle connection, that is recorded.
+    private func usableConnection(of grant: Ledger.Grant, at now: Deadline) -> Connection? {
+        switch grant {
+        case .slot: return nil
+        case .connection(let connection):
+            let idleState = isCurrent(connection) ? connection.idleState(at: now) : .unusable
+            if idleState == .usable { return connection }
+            if idleState == .closed { recordClosing(by: connection.slot.origin) }
+            if connection.isShared { retire(connection) }
+        case .place(let connection):
+            if connection.http2?.isUsable == true, isCurrent(connection) { return connection }
+            retire(connection)
+        }
+        return nil
     }
 
     /// Removes a call from the queue; a grant that was made in the meantime goes to the next call.
     func withdraw(_ waiter: Ledger.Waiter) {
         switch state.withLock({ $0.ledger.withdraw(waiter) }) {
         case nil: return
-        case .connection(let connection): putBack(connection)
-        case .place(let place): end(place)
+        case .connection(let connection), .place(let connection): putBack(connection)
+        case .slot(let slot): end(slot)
         }
     }
 
@@ -209,23 +237,9 @@ extension ConnectionPool {
         while case .evicted = state.withLock({ $0.ledger.exceed(for: waiter) }) {}
     }
 
-    /// Replaces an idle connection that is not usable with another one, or with its slot.
-    private func check(_ lease: Lease, at now: Deadline) -> Lease {
-        var lease = lease
-        while case .connection(let connection) = lease, !isUsable(connection, at: now) {
-            let next = state.withLock { $0.ledger.takeIdle(connection.slot.origin) }
-            lease = next.map { .connection($0) } ?? .slot(connection.slot)
-        }
-        return lease
-    }
-
-    /// Returns whether an idle connection can carry another request.
-    ///
-    /// If its peer has closed it, that is recorded.
-    private func isUsable(_ connection: Connection, at now: Deadline) -> Bool {
-        let state = isCurrent(connection) ? connection.idleState(at: now) : .unusable
-        if state == .closed { recordClosing(by: connection.slot.origin) }
-        return state == .usable
+    func hurry(_ waiter: Ledger.Waiter) {
+        // Evicted connections are closed here, outside the lock.
+        while case .evicted = state.withLock({ $0.ledger.hurry(waiter, at: .now) }) {}
     }
 
     func reactor() throws(RequestError) -> Reactor {
@@ -257,7 +271,10 @@ extension ConnectionPool {
 
 extension ConnectionPool: SlotOwner {
     /// Keeps a new connection, or one after a successful exchange, for a shorter time than the server permits.
+    ///
+    /// Has no effect on a shared connection: each stream returns its place itself.
     func park(_ connection: Connection, at now: Deadline) {
+        if connection.isShared { return }
         let keepAlive = connection.response.keepAlive
         guard keepAlive?.max != 0 else { return }
         let timeout = min(idleNanoseconds, keepAlive?.timeout.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
@@ -267,10 +284,11 @@ extension ConnectionPool: SlotOwner {
         putBack(connection, afterReuse: connection.isReused, afterHTTP11: isHTTP11)
     }
 
-    /// Closes the idle connections whose TLS settings have been replaced.
+    /// Closes the idle connections whose TLS settings have been replaced, and retires such shared ones.
     func retireOutdated() {
-        let idle = state.withLock { $0.ledger.takeIdle() }
+        let (idle, shared) = state.withLock { ($0.ledger.takeIdle(), $0.ledger.sharedInUse) }
         for connection in idle where isCurrent(connection) { putBack(connection) }
+        for connection in shared where !isCurrent(connection) { retire(connection) }
     }
 
     /// Grants a connection to the next call that waits for one, or keeps it, or closes it if there are enough.
@@ -284,33 +302,40 @@ extension ConnectionPool: SlotOwner {
         let waiter: Ledger.Waiter? = state.withLock { state in
             if afterReuse { state.ledger.closingPeers.recordReuse(by: connection.slot.origin) }
             if afterHTTP11 { state.ledger.http10Peers.forget(connection.slot.origin) }
-            if state.isClosed { return nil }
-            switch state.ledger.putBack(connection) {
-            case .granted(let waiter): return waiter
-            case .kept:
-                if state.sweeper == nil { state.sweeper = sweeper(from: connection) }
-                return nil
-            case .refused: return nil
-            }
+            return putBack(connection, in: &state)
         }
         waiter?.signal.signal()
     }
 
-    /// Gives the place of a connection that has closed, or was never established, to the next call that can use it.
-    func vacate(_ place: Int) {
+    /// Takes back a connection under the lock, and returns the call to signal.
+    func putBack(_ connection: Connection, in state: inout State) -> Ledger.Waiter? {
+        if connection.sharing?.used == 1 { connection.idleUntil = .now.advanced(byNanoseconds: idleNanoseconds) }
+        // The remaining calls of a shared connection receive their places also at the end of the pool.
+        if state.isClosed, connection.sharing == nil { return nil }
+        switch state.ledger.putBack(connection, keepsIdle: !state.isClosed && idleNanoseconds > 0) {
+        case .granted(let waiter): return waiter
+        case .kept:
+            if state.sweeper == nil { state.sweeper = sweeper(from: connection) }
+            return nil
+        case .used, .refused: return nil
+        }
+    }
+
+    /// Gives the slot of a connection that has closed, or was never established, to the next call that can use it.
+    func vacate(_ slot: SlotNumber) {
         if isInherited { return }
-        end(place)
+        end(slot)
     }
 
-    /// Ends the use of `place`.
+    /// Ends the use of `slot`.
     ///
-    /// Signals the call that receives the place, and completes drains if no connection is open.
-    private func end(_ place: Int) {
-        let (waiter, drains) = state.withLock { state in
-            let waiter = state.ledger.end(at: place)
-            return (waiter, state.ledger.open == 0 ? state.drains : [])
+    /// Signals the calls that can continue, and completes drains if no connection is open.
+    private func end(_ slot: SlotNumber) {
+        let (grants, drains) = state.withLock { state in
+            let grants = state.ledger.end(slot)
+            return (grants, state.ledger.open == 0 ? state.drains : [])
         }
-        waiter?.signal.signal()
+        resume(grants)
         for event in drains { event.signal() }
     }
 }

@@ -1,6 +1,6 @@
 /// A connection, or the right to establish one, that a pool grants to a call.
 enum ConnectionLease<Connection: PlacedConnection>: Sendable {
-    /// An idle connection.
+    /// An idle connection, or a shared one with a place for the call.
     case connection(Connection)
     case slot(Connection.Slot)
 }

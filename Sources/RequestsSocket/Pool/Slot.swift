@@ -6,22 +6,51 @@ import RequestsPOSIX
 /// many ways, and none of them has to update the count.
 final class Slot: Sendable {
     let origin: Origin
-    /// The index of its origin's lane in the pool's ledger.
-    let place: Int
+    let number: SlotNumber
     private let owner: any SlotOwner
 
-    init(_ origin: Origin, at place: Int, of owner: any SlotOwner) {
+    init(_ origin: Origin, _ number: SlotNumber, of owner: any SlotOwner) {
         self.origin = origin
-        self.place = place
+        self.number = number
         self.owner = owner
     }
 
     deinit {
-        owner.vacate(place)
+        owner.vacate(number)
+    }
+}
+
+// MARK: Shared connections
+
+extension Slot {
+    /// Returns the place of a call on the shared connection in this slot.
+    ///
+    /// Every call returns its place once, in whichever way it ends, and before it releases the connection.
+    func returnPlace() {
+        owner.returnPlace(in: number)
+    }
+
+    /// Records the number of calls that the peer of the shared connection in this slot allows at once, possibly zero.
+    func setPlaces(to count: Int) {
+        owner.setPlaces(in: number, to: count)
+    }
+
+    /// Records that the shared connection in this slot accepts no further calls.
+    func retire() {
+        owner.retire(number)
     }
 }
 
 protocol SlotOwner: AnyObject, Sendable {
-    /// Takes back the slot at `place`; its connection has closed or was never established.
-    func vacate(_ place: Int)
+    /// Takes back a slot; its connection has closed or was never established.
+    func vacate(_ slot: SlotNumber)
+
+    /// Takes back the place of a call on the shared connection in `slot`.
+    func returnPlace(in slot: SlotNumber)
+
+    /// Changes the number of places on the shared connection in `slot`.
+    func setPlaces(in slot: SlotNumber, to count: Int)
+
+    /// Grants no further places on the shared connection in `slot`.
+    func retire(_ slot: SlotNumber)
 }

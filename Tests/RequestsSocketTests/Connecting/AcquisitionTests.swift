@@ -129,6 +129,39 @@ struct AcquisitionTests {
         #expect(!steps.pool.log.contains("withdraw"))
     }
 
+    @Test(
+        "a call that may share a connection requests another one every 500 ms, and its own limit ends its wait",
+        .rows("H-40"))
+    func hurrying() throws {
+        let steps = try AcquisitionSteps(connect: .seconds(3_600)) { [.queued($0.waiter(mayShare: true))] }
+        for round in 1...3 {
+            let first = Deadline.after(.milliseconds(500))
+            #expect(try steps.advance().hasPrefix("grant, waiting until "))
+            let limit = try #require(steps.limit)
+            #expect(first <= limit && limit <= .after(.milliseconds(500)))
+            try steps.fail(.timedOut)
+            #expect(steps.pool.log.filter { $0 == "hurry" }.count == round)
+        }
+        steps.pool.grant = .slot(ScriptedSlot(steps.network))
+        try steps.expect("connected to 10.0.0.2:80")
+        #expect(!steps.pool.log.contains("withdraw"))
+        let late = try AcquisitionSteps(connect: .zero) { [.queued($0.waiter(mayShare: true))] }
+        _ = try late.advance()
+        let failure = try #require(throws: RequestError.self) { try late.fail(.timedOut) }
+        #expect(failure.reason == .timedOut(.waitingForConnection) && late.pool.log.last == "withdraw")
+    }
+
+    @Test("a place on a shared connection is used although its peer closes after responses", .rows("H-30"))
+    func sharedWithClosingPeer() throws {
+        let steps = try AcquisitionSteps(isIdempotent: false) {
+            let connection = try $0.idle()
+            connection.isShared = true
+            return [.lease(.connection(connection))]
+        }
+        steps.pool.closesAfterResponses = true
+        try steps.expect("connected to 10.0.0.1:80")
+    }
+
     // MARK: The new connection
 
     @Test("the acquisition passes on the needs and the errors of a new connection", .rows("R-48"))
@@ -176,7 +209,9 @@ private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // on
         return ScriptedConnection(ScriptedChannel(to: address, over: network), in: ScriptedSlot(network))
     }
 
-    func waiter(occupiesTask: Bool = false) -> Waiter { Waiter(for: origin, occupiesTask: occupiesTask, "grant") }
+    func waiter(occupiesTask: Bool = false, mayShare: Bool = false) -> Waiter {
+        Waiter(for: origin, occupiesTask: occupiesTask, mayShare: mayShare, "grant")
+    }
 
     func request(
         _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool
@@ -197,6 +232,10 @@ private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // on
 
     func exceedLimits(for waiter: Waiter) {
         log.append("exceed limits")
+    }
+
+    func hurry(_ waiter: Waiter) {
+        log.append("hurry")
     }
 
     func closesAfterResponses(_ origin: Origin) -> Bool { closesAfterResponses }

@@ -222,6 +222,7 @@ final class ScriptedConnection: PlacedConnection, @unchecked Sendable {  // as t
     let slot: ScriptedSlot
     let stamps: RawResponse.Metrics.Stamps
     private(set) var isReused = false
+    var isShared = false
 
     init(_ channel: ScriptedChannel, in slot: ScriptedSlot, _ stamps: RawResponse.Metrics.Stamps = .init()) {
         self.channel = channel

@@ -1,0 +1,60 @@
+@_spi(Lock) import Requests
+import RequestsPOSIX
+
+extension ConnectionPool {
+    /// The number of calls on a shared connection before its peer has announced how many it allows.
+    private static let initialPlaces = 100
+
+    /// Returns whether a call to `origin` can share a connection that another call establishes.
+    func mayShare(_ origin: Origin) -> Bool {
+        HTTP2Session.carriesSeveralStreams && configuration.httpVersion == .http2PriorKnowledge && !origin.isForwarded
+    }
+
+    /// Records that a call has established a connection, which other calls may have waited for.
+    func recordUse(of connection: Connection) {
+        if isInherited { return }
+        let grants = state.withLock { state in
+            connection.isShared
+                ? state.ledger.share(connection, places: Self.initialPlaces) : state.ledger.recordExclusive(connection)
+        }
+        resume(grants)
+    }
+
+    /// Ends the grants of places on a shared connection that is draining, failed or outdated.
+    func retire(_ connection: Connection) {
+        state.withLock { $0.ledger.retire(connection) }
+    }
+
+    /// Signals the calls that have received grants; the caller releases the evicted connections.
+    func resume(_ grants: borrowing Ledger.Grants) {
+        for waiter in grants.waiters { waiter.signal.signal() }
+    }
+
+    func returnPlace(in slot: SlotNumber) {
+        if isInherited { return }
+        // Released outside the lock.
+        let (waiter, connection) = state.withLock { state in
+            let connection = state.ledger.sharedConnection(in: slot)
+            return (connection.flatMap { putBack($0, in: &state) }, connection)
+        }
+        _ = consume connection
+        waiter?.signal.signal()
+    }
+
+    func setPlaces(in slot: SlotNumber, to count: Int) {
+        if isInherited { return }
+        let grants = state.withLock { $0.ledger.setPlaces(in: slot, to: count) }
+        resume(grants)
+    }
+
+    func retire(_ slot: SlotNumber) {
+        if isInherited { return }
+        // Released outside the lock.
+        let connection = state.withLock { state in
+            let connection = state.ledger.sharedConnection(in: slot)
+            if let connection { state.ledger.retire(connection) }
+            return connection
+        }
+        _ = consume connection
+    }
+}
