@@ -30,7 +30,7 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     /// Whether this was the only connection of its origin in use when it was taken or established.
     @exclusivity(unchecked) var wasAlone = false
     /// The calls that use the connection at once; the pool reads and writes it under its lock.
-    var sharing: PoolSharing?
+    @exclusivity(unchecked) var sharing: PoolSharing?
     /// Whether an earlier exchange used this connection.
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals that nothing waits for (decision 0011).

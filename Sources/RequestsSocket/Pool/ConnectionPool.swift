@@ -309,9 +309,12 @@ extension ConnectionPool: SlotOwner {
 
     /// Takes back a connection under the lock, and returns the call to signal.
     func putBack(_ connection: Connection, in state: inout State) -> Ledger.Waiter? {
-        if connection.sharing?.used == 1 { connection.idleUntil = .now.advanced(byNanoseconds: idleNanoseconds) }
-        // The remaining calls of a shared connection receive their places also at the end of the pool.
-        if state.isClosed, connection.sharing == nil { return nil }
+        if let sharing = connection.sharing {
+            if sharing.used == 1 { connection.idleUntil = .now.advanced(byNanoseconds: idleNanoseconds) }
+        } else if state.isClosed {
+            // Unlike a place on a shared connection, it serves no other call.
+            return nil
+        }
         switch state.ledger.putBack(connection, keepsIdle: !state.isClosed && idleNanoseconds > 0) {
         case .granted(let waiter): return waiter
         case .kept:

@@ -57,10 +57,12 @@ extension PoolLedger {
         lanes[connection.slotNumber.lane].shared.append(connection)
     }
 
-    /// Returns the place of a call.
-    mutating func leave(_ connection: Connection) {
+    /// Takes back the place of a call, and returns the number of calls that remain.
+    mutating func leave(_ connection: Connection) -> Int {
         connection.sharing?.used -= 1
-        if connection.sharing?.used == 0 { removeShared(connection) }
+        let used = connection.sharing?.used ?? 0
+        if used == 0 { removeShared(connection) }
+        return used
     }
 
     private mutating func removeShared(_ connection: Connection) {

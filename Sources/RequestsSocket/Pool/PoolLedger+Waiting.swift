@@ -119,9 +119,10 @@ extension PoolLedger {
     ///
     /// Grants it to the call that has waited longest for its origin, or keeps an idle connection if `keepsIdle`.
     package mutating func putBack(_ connection: Connection, keepsIdle: Bool = true) -> Return {
-        if connection.sharing != nil { leave(connection) }
-        if isRetired(connection) { return .refused }
-        let isIdle = (connection.sharing?.used ?? 0) == 0
+        // Nil for a connection that is not shared, the usual case.
+        let used = connection.sharing.map { _ in leave(connection) }
+        if used != nil, isRetired(connection) { return .refused }
+        let isIdle = used ?? 0 == 0
         let isSurplus = isIdle && isSurplus(in: connection.slotNumber.lane)
         if !queue.isEmpty {
             if let next = firstWaiter(for: connection, isSurplus: isSurplus) {
