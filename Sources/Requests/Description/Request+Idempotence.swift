@@ -12,7 +12,8 @@ extension Request {
     /// Returns this request, treated as idempotent or not, whatever its method is.
     ///
     /// Use this for a POST that the server recognizes when it arrives twice, such as one with an Idempotency-Key, and
-    /// `idempotent(false)` for a GET with side effects.
+    /// `idempotent(false)` for a GET with side effects. Hedging applies to requests with a safe method, and to those
+    /// that are declared idempotent here.
     public consuming func idempotent(_ isIdempotent: Bool = true) -> Self {
         self.isIdempotent = isIdempotent
         return self

@@ -8,13 +8,19 @@ extension PreparedRequest {
     ///
     /// If so, it can be sent again even if the server may have received it.
     ///
-    /// The default is the method's ``HTTPMethod/isIdempotent``. Retry middleware and the executors respect it.
+    /// The default is the method's ``HTTPMethod/isIdempotent``. Retry middleware and the executors respect it. Hedging
+    /// needs a safe method, or an explicit true.
     public var isIdempotent: Bool {
         get {
-            // Few requests have attributes, and most are GET.
-            if hasAttributes, let isIdempotent = attributes[Idempotence.self] { return isIdempotent }
-            return method == .get || method.isIdempotent
+            // Most requests are GET.
+            declaredIdempotence ?? (method == .get || method.isIdempotent)
         }
         set { attributes[Idempotence.self] = newValue }
+    }
+
+    /// The idempotence that the request declares; nil if its method decides.
+    package var declaredIdempotence: Bool? {
+        // Few requests have attributes.
+        hasAttributes ? attributes[Idempotence.self] : nil
     }
 }

@@ -5,12 +5,13 @@
 ///     api, executor: SocketExecutor().hedging(after: .milliseconds(300)))
 /// ```
 ///
-/// It applies to requests that are idempotent (``/Requests/PreparedRequest/isIdempotent``), whose body can be produced
-/// again, and whose response is not written to a file; others pass unchanged. The second request takes a token of the
-/// ``RetryBudget``. The first response with a status below 500 is used. The other exchange is cancelled, and has ended
-/// when the response is returned, so its connection has been closed or returned to the pool. If both requests fail, or
-/// if the first one fails before the delay has passed or with a streamed response, the failure of the first one is
-/// returned.
+/// It applies to requests with a safe method (RFC 9110 §9.2.1), such as GET, PROPFIND and QUERY, and to those that are
+/// declared idempotent (``/Requests/PreparedRequest/isIdempotent``), because the response to the second of two DELETE
+/// or MOVE requests can differ from the first. The body must be one that can be produced again, and the response must
+/// not be written to a file. Other requests pass unchanged. The second request takes a token of the ``RetryBudget``.
+/// The first response with a status below 500 is used. The other exchange is cancelled, and has ended when the
+/// response is returned, so its connection has been closed or returned to the pool. If both requests fail, or if the
+/// first one fails before the delay has passed or with a streamed response, the failure of the first one is returned.
 ///
 /// Choose a delay that only a few responses exceed, such as the 95th percentile of the response times. With
 /// ``Retrying``, each attempt is hedged, whichever of the two receives a request first.
@@ -52,7 +53,7 @@ public struct Hedging: Middleware {
         _ request: PreparedRequest, with next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         budget.recordHedgedRequest()
-        guard request.isIdempotent, request.body.isReplayable, !request.isWrittenToFile else {
+        guard request.mayBeSentTwiceAtOnce, request.body.isReplayable, !request.isWrittenToFile else {
             return try await next.execute(request)
         }
         let (first, second, hasSecond) = await withTaskGroup(of: Event.self) { group in
@@ -123,6 +124,9 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
+    /// Whether the request is declared idempotent or, without a declaration, has a safe method (decision 0073).
+    fileprivate var mayBeSentTwiceAtOnce: Bool { declaredIdempotence ?? method.isSafe }
+
     fileprivate var isWrittenToFile: Bool {
         if case .file = delivery { true } else { false }
     }

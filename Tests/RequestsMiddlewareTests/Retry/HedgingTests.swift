@@ -98,6 +98,29 @@ struct HedgingTests {
             })
     }
 
+    @Test(
+        "a second request is sent for a safe method only, unless the request says whether it is idempotent",
+        .rows("PM-24"),
+        arguments: [
+            ("GET", nil, true), ("HEAD", nil, true), ("OPTIONS", nil, true), ("PROPFIND", nil, true),
+            ("REPORT", nil, true), ("SEARCH", nil, true), ("QUERY", nil, true), ("PUT", nil, false),
+            ("DELETE", nil, false), ("MOVE", nil, false), ("COPY", nil, false), ("MKCOL", nil, false),
+            ("POST", nil, false), ("UNKNOWN", nil, false), ("PUT", true, true), ("MOVE", true, true),
+            ("POST", true, true), ("GET", false, false), ("PROPFIND", false, false),
+        ] as [(HTTPMethod, Bool?, Bool)])
+    func methods(method: HTTPMethod, declared: Bool?, isHedged: Bool) async throws {
+        let slept = Lock(false)
+        var clock = Retrying.Clock.system
+        clock.sleep = { _ in slept.withLock { $0 = true } }
+        // The first of two responses is late; the only one is not.
+        let served = server(late: isHedged ? 1 : 0)
+        var request = try preparedRequest(method)
+        if let declared { request.isIdempotent = declared }
+        let response = try await served.hedging(after: .zero, clock: clock).execute(request)
+        #expect(response.metrics.retries.map(\.cause) == (isHedged ? [.slowResponse] : []))
+        #expect(served.recordedCount == (isHedged ? 2 : 1) && slept.withLock { $0 } == isHedged)
+    }
+
     @Test("requests that may not be repeated are sent once")
     func excluded() async throws {
         var file = try preparedRequest()
