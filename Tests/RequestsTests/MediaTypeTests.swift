@@ -31,6 +31,18 @@ struct MediaTypeTests {
         #expect(MediaType(text) == nil)
     }
 
+    @Test("a media type is encoded as its text, and other text is a decoding error", .rows("RQ-21"))
+    func coding() throws {
+        let types: [MediaType] = [.json, .plainText, "multipart/mixed; boundary=\"a b\"", .any]
+        let data = try JSONEncoder().encode(types)
+        let texts = try JSONDecoder().decode([String].self, from: data)
+        #expect(texts == types.map(\.rawValue))
+        #expect(try JSONDecoder().decode([MediaType].self, from: data).map(\.rawValue) == texts)
+        for text in ["\"text\"", "\"\"", "\"text/\\u0000\"", "1", "{\"type\": \"text\"}"] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(MediaType.self, from: Data(text.utf8)) }
+        }
+    }
+
     @Test("equality ignores case and parameters, and parameters are kept", .rows("RQ-21", "C28"))
     func equality() {
         #expect(MediaType.json == .jsonUTF8)

@@ -73,6 +73,26 @@ extension MediaType: Hashable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+extension MediaType: Codable {
+    /// Decodes a media type from its text, which ``init(_:)`` reads.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` for text that is not a media type.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let type = Self(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "malformed media type: “\(text)”")
+        }
+        self = type
+    }
+
+    /// Encodes the ``rawValue``, with the parameters.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}
+
 extension MediaType: ExpressibleByStringLiteral {
     /// Creates a media type from a literal such as `"text/csv; charset=utf-8"`.
     ///
