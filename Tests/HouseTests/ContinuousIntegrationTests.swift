@@ -36,7 +36,7 @@ struct ContinuousIntegrationTests {
         #expect(!"SomeTests.OldTests/another()/NewTests.swift:9:6".contains(filter))
     }
 
-    @Test("each test draws its random numbers from a generator with a seed, so that a failure can be repeated")
+    @Test("no test draws a random number without naming its generator, whose seed repeats a failure")
     func randomDraws() throws {
         // Random names of files and sockets change no result.
         let exceptions = ["Tests/TestCorpora/RandomSeed.swift", "Tests/TestSupport/TemporaryDirectory.swift"]
@@ -50,6 +50,22 @@ struct ContinuousIntegrationTests {
                     return depth > 0
                 }
                 #expect(arguments.contains("using:"), "\(file.path): \(file.text[match.range])\(arguments))")
+            }
+        }
+    }
+
+    @Test("a test that runs in a child process draws its seed outside, because the output of a failed child is lost")
+    func seedsOfChildren() throws {
+        for file in try Repository.here.swiftFiles(in: "Tests") where file.target != "HouseTests" {
+            for match in file.text.matches(of: /processExitsWith:/) {
+                var depth = 0
+                var hasBegun = false
+                let body = file.text[match.range.upperBound...].prefix { character in
+                    depth += character == "{" ? 1 : character == "}" ? -1 : 0
+                    hasBegun = hasBegun || depth > 0
+                    return !hasBegun || depth > 0
+                }
+                #expect(!body.contains("RandomSeed("), "\(file.path):\(body)")
             }
         }
     }

@@ -230,8 +230,10 @@ struct FaultStormTests {
         "calls to a server with random faults receive their own response or a typed error, and no POST is executed twice",
         .rows("R-20", "R-22", "R-42", "R-44"))
     func plain() async {
+        let seed = RandomSeed()
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-            try await FaultStorm(RandomSeed(function: "plain()")).run(tls: nil)
+            [seed = seed as RandomSeed] in
+            try await FaultStorm(seed).run(tls: nil)
         }
         Self.printOutput(of: result)
     }
@@ -240,13 +242,15 @@ struct FaultStormTests {
         "calls over TLS to a server with random faults receive their own response or a typed error, and no POST is executed twice",
         .enabled(if: Secured.isAvailable, Secured.comment), .rows("R-20", "R-22", "R-42", "R-44"))
     func secured() async {
+        let seed = RandomSeed()
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-            try await FaultStorm(RandomSeed(function: "secured()")).run(tls: TestServer.TLS())
+            [seed = seed as RandomSeed] in
+            try await FaultStorm(seed).run(tls: TestServer.TLS())
         }
         Self.printOutput(of: result)
     }
 
-    /// Prints the counts and the seed of a run.
+    /// Prints the counts of a run.
     private static func printOutput(of result: ExitTest.Result?) {
         print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
     }

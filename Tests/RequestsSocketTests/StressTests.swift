@@ -184,8 +184,10 @@ struct StressTests {
         .rows("R-44", "R-49", "R-67", "R-68")
     )
     func cancelling() async {
+        let seed = RandomSeed()
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-            try await Storm.cancelling(seed: RandomSeed(function: "cancelling()"))
+            [seed = seed as RandomSeed] in
+            try await Storm.cancelling(seed: seed)
         }
         Self.printOutput(of: result)
     }
@@ -195,13 +197,15 @@ struct StressTests {
         .rows("R-44", "R-49", "R-67", "R-68")
     )
     func cancellingOnReactor() async {
+        let seed = RandomSeed()
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-            try await Storm.cancelling(preferring: .shared, seed: RandomSeed(function: "cancellingOnReactor()"))
+            [seed = seed as RandomSeed] in
+            try await Storm.cancelling(preferring: .shared, seed: seed)
         }
         Self.printOutput(of: result)
     }
 
-    /// Prints the counts and the seed of a run.
+    /// Prints the counts of a run.
     private static func printOutput(of result: ExitTest.Result?) {
         print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
     }

@@ -3,8 +3,9 @@ import Requests
 /// The seed of a test that draws other numbers in each run.
 ///
 /// The test prints it, and REQUESTS_FUZZ_SEED sets it. The same seed gives the same numbers to each task of the test;
-/// the order in which tasks run may differ.
-package struct RandomSeed: Sendable {
+/// the order in which tasks run may differ. A test that runs in a child process creates the seed outside, and passes it
+/// on, because the output of a child that fails is lost.
+package struct RandomSeed: Codable, Sendable {
     package let value: UInt64
 
     /// Takes the seed from the environment, or draws one, and prints it with the name of the test.
