@@ -19,7 +19,8 @@ struct InterruptedDownloadTests {
         }
     }
 
-    /// Starts the program of a first day, which downloads `url` to `path`, with its output in `pipe`.
+    /// Starts the program of a first day, which downloads `url` to `path`, with its output in `pipe`, and ends it after
+    /// two minutes.
     private func start(downloading url: URL, to path: String, output pipe: Pipe) throws -> Process {
         let process = Process()
         process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
@@ -29,6 +30,10 @@ struct InterruptedDownloadTests {
         process.standardError = pipe
         process.standardInput = FileHandle.nullDevice
         try process.run()
+        // A hang becomes a failure: the reads of its output end with the program.
+        DispatchQueue.global().asyncAfter(deadline: .now() + 120) {
+            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        }
         return process
     }
 
@@ -60,6 +65,7 @@ struct InterruptedDownloadTests {
             first.waitUntilExit()
             #expect(first.terminationStatus == 130 && first.terminationReason == .exit, "\(text)")
             #expect(text.contains("####.") && text.contains("not downloaded") && !text.contains("51 %"), "\(text)")
+            #expect(text.contains("own handler restored: true"), "\(text)")
             #expect(folder.names == ["file.partial", "file.partial.json"])
 
             let secondPipe = Pipe()

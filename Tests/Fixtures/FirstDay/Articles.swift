@@ -50,7 +50,7 @@ func bar(_ progress: TransferProgress) -> String {
 func download<API>(
     _ request: Request<API, URL>, from executor: some RequestExecutor
 ) async throws -> URL {
-    signal(SIGINT, SIG_IGN)  // the source below receives it
+    let handler = signal(SIGINT, SIG_IGN)  // the source below receives it
     let task = Task {
         let request = request.onProgress { progress in
             let line = Data("\r\(bar(progress))".utf8)
@@ -60,6 +60,7 @@ func download<API>(
     }
     let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
     interrupt.setEventHandler { task.cancel() }
+    interrupt.setCancelHandler { signal(SIGINT, handler) }
     interrupt.resume()
     defer { interrupt.cancel() }
     return try await task.value

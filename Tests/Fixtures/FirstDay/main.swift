@@ -4,11 +4,15 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 
+// How often the program's own handler of SIGINT was called.
+nonisolated(unsafe) var ownHandlerCalls = 0
+
 // `download URL FILE` is the download of an article: Ctrl-C ends it, and the next run continues it.
 if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "download",
     let url = URL(string: CommandLine.arguments[2])
 {
     let file = URL(filePath: CommandLine.arguments[3])
+    signal(SIGINT) { _ in ownHandlerCalls += 1 }
     do {
         _ = try await download(
             Request(method: .get, baseURL: url).receiving(.download(to: file)), from: SocketExecutor())
@@ -16,6 +20,12 @@ if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "download",
         exit(0)
     } catch {
         report("\nnot downloaded", error)
+        // The download restores the handler when its source has been released, which can be after its return.
+        for _ in 0..<1_000 where ownHandlerCalls == 0 {
+            raise(SIGINT)
+            usleep(1_000)
+        }
+        report("own handler restored", ownHandlerCalls > 0)
         exit((error as? RequestError)?.isCancellation == true ? 130 : 1)
     }
 }
