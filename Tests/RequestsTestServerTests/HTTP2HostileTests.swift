@@ -110,7 +110,8 @@ struct HTTP2HostileTests {
         }
     }
 
-    @Test("the streams of all connections are limited, and their bodies, too", .rows("R-73"))
+    @Test(
+        "streams beyond the limit for all connections are refused, and bodies beyond theirs receive 503", .rows("R-73"))
     func limits() async throws {
         var limits = TestServer.Limits()
         limits.streams = 3

@@ -61,7 +61,8 @@ struct HTTP2ServingTests {
     }
 
     @Test(
-        "an unsupported request gets its status, and the connection serves others", .rows("PM-130", "R-73"),
+        "a request that the limits forbid receives 405, 413 or 417, and the connection serves the next one",
+        .rows("PM-130", "R-73"),
         arguments: [
             ("CONNECT", [], nil, 405), ("FROB", [], nil, 405),
             ("PUT", [Field(name: .contentLength, value: "9")], 9, 413), ("PUT", [], 9, 413),
@@ -81,7 +82,9 @@ struct HTTP2ServingTests {
         }
     }
 
-    @Test("a head over the limit resets its stream, and errors of the executor have their statuses", .rows("R-73"))
+    @Test(
+        "a large head or a lost connection resets its own stream only; invalid requests and responses are 400 and 500",
+        .rows("R-73"))
     func errors() async throws {
         let mock = MockExecutor { request in
             switch request.target.path {

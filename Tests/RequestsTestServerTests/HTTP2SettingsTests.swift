@@ -12,7 +12,8 @@ struct HTTP2SettingsTests {
         return writer.bytes
     }
 
-    @Test("a number of streams is announced, also 0, and can change", .rows("PM-130"))
+    @Test(
+        "the server announces how many requests a client may have open, which can be 0 and can change", .rows("PM-130"))
     func streams() async throws {
         let mock = MockExecutor(.ok("a"))
         try await withTestServer(serving: mock, using: .http2(.init(maximumStreams: 0))) { server in

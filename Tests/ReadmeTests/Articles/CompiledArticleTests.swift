@@ -14,7 +14,7 @@ struct CompiledArticleTests {
         Client(api, executor: MockExecutor(.ok(text, contentType: type)))
     }
 
-    @Test("a media type of an API is requested, sent and accepted")
+    @Test("a JSON type of an API’s own is requested, sent and accepted")
     func mediaTypes() async throws {
         let (manifest, page) = ReadingResponsesArticle.mediaTypes(api, ["key": 1])
         let oci: MediaType = "application/vnd.oci.image.manifest.v1+json"
@@ -27,7 +27,7 @@ struct CompiledArticleTests {
         #expect(try await client("[1, 2]", .json).perform(ReadingResponsesArticle.mapped(api)) == 3)
     }
 
-    @Test("the loops over streams and pages end with their responses")
+    @Test("the loops over streams and pages end when their responses end")
     func streams() async throws {
         try await ReadingResponsesArticle.events(client("data: a\n\n", "text/event-stream"), api)
         let delta = #"data: {"choices": [{"delta": {"content": "Hi"}}]}"# + "\n\ndata: [DONE]\n\n"
@@ -38,7 +38,7 @@ struct CompiledArticleTests {
         await ReadingResponsesArticle.problem(client(#"{"login": "octocat"}"#, .json), api)
     }
 
-    @Test("bodies, queries and parameters are written as the text says")
+    @Test("the snippets on bodies and parameters make the targets and content types that their article names")
     func bodies() throws {
         typealias Article = BodiesAndParametersArticle
         #expect(try Article.query(api, "a").prepared().target.requestTarget == "/search?q=a&page=2&exact")
@@ -60,7 +60,7 @@ struct CompiledArticleTests {
         #expect(try Article.form(api, URL(filePath: #filePath)) { Data() }.prepared().header.contains(.contentType))
     }
 
-    @Test("further snippets have the results of their articles")
+    @Test("the snippets on paths, environments, errors, fields and TLS have the results that their articles state")
     func further() async throws {
         typealias Article = DescribingRequestsArticle
         let storage = MockExecutor(.ok("x"))

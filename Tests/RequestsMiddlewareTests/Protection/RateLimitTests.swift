@@ -16,7 +16,7 @@ struct RateLimitTests {
         return request
     }
 
-    @Test("a burst is sent at once, and then one request in each interval, for each origin")
+    @Test("each origin receives a burst of requests at once, and then one in each interval")
     func rate() async throws {
         let clock = ManualClock()
         let mock = MockExecutor { _ in .ok("") }
@@ -27,7 +27,7 @@ struct RateLimitTests {
         #expect(clock.sleeps.count == 2 && mock.recordedCount == 8)
     }
 
-    @Test("requests at the same time are sent one interval apart")
+    @Test("requests that begin at the same time are sent one interval apart")
     func simultaneous() async throws {
         let start = ContinuousClock.now
         let delays = Lock<[Duration]>([])
@@ -38,7 +38,7 @@ struct RateLimitTests {
         #expect(delays.withLock { $0 } == [.seconds(2), .seconds(4), .seconds(6)])
     }
 
-    @Test("a server reports the refusals of its protection with 429 or 503, and when to repeat")
+    @Test("a test server whose executor refuses a request by a limit responds with 429 or 503 and Retry-After")
     func served() async throws {
         let clock = ManualClock()
         let rows: [(error: ProtectionError, status: HTTPStatus, delay: String?)] = [
@@ -121,7 +121,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "a server that names a pause receives nothing until it is over",
+        "a server that requests a pause in Retry-After or RateLimit receives no request until it has ended",
         arguments: [
             (429, ["Retry-After": "30"], 30), (503, ["Retry-After": "30"], 30), (200, ["Retry-After": "30"], 0),
             (200, ["RateLimit": "\"default\";r=0;t=30"], 30), (200, ["RateLimit": "\"default\";r=1;t=30"], 0),
@@ -166,7 +166,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "a reset can be a Unix time in seconds or milliseconds", arguments: ["", "X-"],
+        "the reset of a rate limit can be a Unix time in seconds or milliseconds", arguments: ["", "X-"],
         [
             ("2000000045", 45), ("1999999999", 0), ("9999999999", 3_600), ("2000000045000", 45), ("1999999999000", 0),
             ("999999999", 3_600), ("99999999999", 3_600), ("9223372036854775808", 3_600),
@@ -187,7 +187,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "a number can have a fraction, and what is not a number without a sign is ignored",
+        "the numbers of a rate limit can have fractions; signs and other text make its field invalid",
         arguments: [
             ("0", "0.5", .milliseconds(500)), ("0.0", "30.25", .milliseconds(30_250)), ("0.9", "3", .seconds(3)),
             ("1.0", "3", .zero), ("0", "2000000045.5", .milliseconds(45_500)), ("0", "99999999999999", .seconds(3_600)),
@@ -210,7 +210,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "a Unix time and a date are compared with the server’s time, also if the clock of this machine is wrong",
+        "a Unix time or a date in a response is compared with its Date, so the clock of this machine may be wrong",
         arguments: [0, 1_999_999_000, 2_000_000_000, 2_000_009_999, 4e17, -4e17, .infinity, -.infinity, .nan])
     func serverTime(local: Double) async throws {
         let date = HTTPDate(Date(timeIntervalSince1970: 2_000_000_000)).description
@@ -239,7 +239,7 @@ struct RateLimitTests {
         #expect((.zero ... .seconds(3_600)).contains(clock.sleeps.reduce(.zero, +)))
     }
 
-    @Test("extreme numbers neither end the process nor delay without bound")
+    @Test("every extreme rate, interval and burst is accepted, and requests succeed")
     func extremes() async throws {
         for count in [.min, -1, 0, 1, .max] {
             for duration in [Duration.zero, .seconds(-1), .seconds(Int64.max), .nanoseconds(1)] {
@@ -253,12 +253,14 @@ struct RateLimitTests {
         }
     }
 
-    @Test("the states of many origins are bounded")
+    @Test("at most 1,024 origins are remembered, the last ones")
     func origins() async throws {
         let executor = MockExecutor { _ in .ok("") }.limitingRate(
             to: 1, per: .seconds(60), burst: 1, maximumDelay: .zero)
         for number in 0..<3_000 { _ = try await executor.execute(Self.request("https://h\(number).example.com/")) }
-        // The last ones are not forgotten, and at most 1,024 are remembered.
+        await #expect(throws: RequestError.self) {
+            try await executor.execute(Self.request("https://h2999.example.com/"))
+        }
         var refused = 0
         for number in 0..<3_000 {
             if (try? await executor.execute(Self.request("https://h\(number).example.com/"))) == nil { refused += 1 }

@@ -49,7 +49,7 @@ struct OwnTraitsTests {
         }
     }
 
-    @Test("a request for a file reaches an executor that writes files unchanged, and others as one for a stream")
+    @Test("middleware that decodes passes a download on to an executor that writes files, and decodes it for another")
     func files() async throws {
         let own = try await download(with: .writesFiles)
         guard case .file = own.request.delivery else { throw RequestError(.other, detail: "\(own.request.delivery)") }
@@ -63,7 +63,7 @@ struct OwnTraitsTests {
         #expect(other.file == Array("hello".utf8))
     }
 
-    @Test("a collected body is requested as a stream from an executor that streams encoded bodies, and only directly")
+    @Test("an executor that streams encoded bodies may return a stream to the middleware that decodes, and to no other")
     func collected() async throws {
         try await withTestServer(serving: server) { server in
             let api = AnonymousRequestProvider(baseURL: server.baseURL)
