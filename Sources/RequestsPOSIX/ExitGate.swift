@@ -41,9 +41,9 @@ package enum ExitGate {
         state.subtract(1, ordering: .releasing)
     }
 
-    /// The maximum time in milliseconds for which an exit waits.
+    /// The maximum time in milliseconds that an exit waits for uses of the library to end.
     ///
-    /// A use takes less, except one whose callback exits the process.
+    /// It passes only if a callback within a use exits the process, and so waits for itself.
     private static let longestWait = 1_000
 
     private static func close() {

@@ -47,11 +47,10 @@ extension FileError {
         }
     }
 
-    /// Throws unless there is nothing or a regular file at `path`, or behind a symbolic link there.
+    /// Throws if `path`, or the target of a symbolic link there, exists and is not a regular file.
     ///
-    /// It also throws if a name in the path is too long.
-    ///
-    /// Moving a file onto a device such as `/dev/null` would remove the device, if the process may do that.
+    /// Moving a file onto a device such as `/dev/null` would remove the device, if the process may do that. A name that
+    /// is too long for the file system is an error, too.
     package static func checkReplaceable(_ path: String) throws(FileError) {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -168,7 +168,7 @@ private struct DecodedText {
         return all
     }
 
-    /// Returns the forms of this text with one kind of escape decoded.
+    /// Returns copies of this text in which the escapes of one kind, percent or JSON, are decoded once more.
     private func decodedOnce(_ isBeginning: @escaping (UInt32) -> Bool) -> [DecodedText] {
         var forms: [DecodedText] = []
         if depths.percent < Self.depth, let form = decoded(.percent) {

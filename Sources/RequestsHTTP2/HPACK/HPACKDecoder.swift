@@ -46,8 +46,8 @@ package struct HPACKDecoder: ~Copyable {
     /// - Parameters:
     ///   - fragment: The bytes of the fragment, which may be empty.
     ///   - endsBlock: Whether the fragment is the last one of its block.
-    ///   - limit: The largest number of bytes of the fields, with 32 for each field; the same for all fragments of a
-    ///     block.
+    ///   - limit: The maximum size of all fields of the block in bytes: their names and values, and 32 bytes for each
+    ///     field. Pass the same for all fragments of a block.
     ///   - fields: The fields of the block so far, nil before its first fragment. Complete fields of the fragment are
     ///     appended.
     /// - Throws: `HPACKError.listTooLarge` only for the last fragment of a block; the others as soon as they occur.

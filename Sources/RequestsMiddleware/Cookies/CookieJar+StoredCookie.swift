@@ -31,7 +31,7 @@ extension CookieJar {
         public let isHTTPOnly: Bool
         /// The attribute SameSite, which has no effect here; nil if it is missing or unknown.
         public let sameSite: SameSite?
-        /// The date from which the cookie is not sent; nil for a session cookie.
+        /// The date at which the cookie expires; nil for a session cookie.
         public internal(set) var expires: Date?
         /// The date when the cookie was first set; a cookie that replaces an expired one counts as new.
         public internal(set) var created: Date

@@ -18,7 +18,7 @@ import Requests
 /// The fields traceparent and tracestate of the innermost span are sent. Baggage is sent unless the call has left the
 /// origin of its first request, or the request has its own.
 public struct RequestTracing: Observing.Observer {
-    /// A span, from its beginning or at its end.
+    /// A span, as it begins or as it has ended; a ``Recorder`` receives both.
     public struct Span: Sendable {
         /// The kind of a span.
         @nonexhaustive

@@ -17,7 +17,7 @@ enum TunnelStep: Sendable {
     case send([UInt8])
     /// Connect again; the dialogue continues there.
     case reconnect
-    /// The tunnel exists.
+    /// The proxy has opened the tunnel: use the connection.
     case establish
 }
 

@@ -167,7 +167,7 @@ extension HTTP2Connection {
         change { state, _, _ in state.isHandling = false }
     }
 
-    /// The bytes to send next, at most those until the end of the connection.
+    /// The bytes to send next, up to the byte after which the connection is closed.
     var nextOutput: ArraySlice<UInt8> {
         state.withLock { $0.output.prefix(min(Self.outputLimit, $0.end - $0.sentCount)) }
     }

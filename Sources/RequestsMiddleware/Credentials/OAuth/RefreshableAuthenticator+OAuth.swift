@@ -13,8 +13,8 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///
     /// - Parameters:
     ///   - credential: The credential; with nil, the first request waits for a refresh.
-    ///   - leeway: The time before the expiry from which a refresh is begun beside the requests. It should be shorter
-    ///     than the lifetime of the tokens: otherwise each token is renewed when it is first used.
+    ///   - leeway: The time before the expiry at which a refresh begins, while requests still use the old token. It
+    ///     should be shorter than the lifetime of the tokens: otherwise each token is renewed when it is first used.
     ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
     ///   - clock: The clock that the expiry is compared with.
     ///   - refresh: A function that returns a new credential for the old one, or nil if there is none.
@@ -51,8 +51,8 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     /// - Parameters:
     ///   - credential: The credential; with nil, the first request reads the store.
     ///   - tokens: The client of the authorization server. It must not use this authenticator.
-    ///   - leeway: The time before the expiry from which a refresh is begun beside the requests. It should be shorter
-    ///     than the lifetime of the tokens: otherwise each token is renewed when it is first used.
+    ///   - leeway: The time before the expiry at which a refresh begins, while requests still use the old token. It
+    ///     should be shorter than the lifetime of the tokens: otherwise each token is renewed when it is first used.
     ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
     ///   - store: The store of the credential, or nil.
     ///   - onStoreFailure: A function that receives the reason why the store could not be read, or a new credential

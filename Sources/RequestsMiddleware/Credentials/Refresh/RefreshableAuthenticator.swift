@@ -50,8 +50,8 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     /// - Parameters:
     ///   - credential: The credentials; with nil, the first request waits for a refresh.
     ///   - expiration: A function that returns when credentials expire, or nil if that is unknown.
-    ///   - leeway: The time before the expiry from which a refresh is begun beside the requests; none by default. A
-    ///     refresh that fails is not repeated before the expiry.
+    ///   - leeway: The time before the expiry at which a refresh begins, while requests still use the old credentials;
+    ///     0 by default. A refresh that fails is not repeated before the expiry.
     ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
     ///   - fields: A function that returns the fields of credentials, such as Authorization; its result is
     ///     kept until the credentials change.
