@@ -12,7 +12,9 @@ struct SourceText {
     init(path: String, _ text: String) {
         self.path = path
         lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            line.contains("//") ? String(line.replacing(/(?:^|\s)\/\/.*$/, with: "")) : String(line)
+            // Most comments fill their line, and need no pattern.
+            if line.utf8.drop(while: { $0 == UInt8(ascii: " ") }).starts(with: "//".utf8) { return "" }
+            return line.contains("//") ? String(line.replacing(/(?:^|\s)\/\/.*$/, with: "")) : String(line)
         }
     }
 
@@ -27,6 +29,7 @@ struct SourceText {
     }
 
     private func rule(brokenAt index: Int) -> String? {
+        if lines[index].isEmpty { return nil }
         // An operation on a view of bytes or scalars is not an operation on the string.
         let line = ["utf8", "utf16", "unicodeScalars"].reduce(lines[index]) { line, view in
             guard line.contains(view) else { return line }
@@ -61,7 +64,7 @@ struct SourceText {
     }
 
     /// Operations of strings that work on characters.
-    private struct Operation {
+    private struct Operation: Sendable {
         let rule: String
         /// The names, one of which the line must contain: a search for text is faster than a pattern.
         let names: [String]
@@ -74,35 +77,33 @@ struct SourceText {
         }
     }
 
-    private static var operations: [Operation] {
-        [
-            Operation(
-                rule: "operation of String",
-                names: [
-                    ".hasPrefix(", ".hasSuffix(", ".lowercased(", ".uppercased(", ".trimmingPrefix(", ".components(",
-                    ".trimmingCharacters(", ".replacingOccurrences(",
-                ], pattern: nil),
-            Operation(rule: "replacement of characters", names: [".replacing("]) { #/\.replacing\((?!\w+:|$)/# },
-            Operation(
-                rule: "search for characters",
-                names: [
-                    ".split(", ".firstIndex(", ".lastIndex(", ".contains(", ".starts(", ".firstRange(", ".ranges(",
-                    ".prefix(",
-                ]
-            ) { #/\.[a-zA-Z]+\((?:\w+: )?"(?:[^"\\]|\\.)*"(?!\.utf8)/# },
-            Operation(
-                rule: "property of a character",
-                names: [
-                    ".isWhitespace", ".isLetter", ".isNumber", ".isNewline", ".isHexDigit", ".isPunctuation",
-                    ".isWholeNumber", ".isUppercase", ".isLowercase",
-                ]
-            ) { #/\.is[A-Z][a-zA-Z]+\b(?!\()/# },
-            Operation(rule: "character", names: ["Character"]) { #/\bCharacter\b/# },
-            Operation(
-                rule: "regular expression",
-                names: [".firstMatch(of:", ".wholeMatch(of:", ".prefixMatch(of:", ".matches(of:"], pattern: nil),
-        ]
-    }
+    private static let operations: [Operation] = [
+        Operation(
+            rule: "operation of String",
+            names: [
+                ".hasPrefix(", ".hasSuffix(", ".lowercased(", ".uppercased(", ".trimmingPrefix(", ".components(",
+                ".trimmingCharacters(", ".replacingOccurrences(",
+            ], pattern: nil),
+        Operation(rule: "replacement of characters", names: [".replacing("]) { #/\.replacing\((?!\w+:|$)/# },
+        Operation(
+            rule: "search for characters",
+            names: [
+                ".split(", ".firstIndex(", ".lastIndex(", ".contains(", ".starts(", ".firstRange(", ".ranges(",
+                ".prefix(",
+            ]
+        ) { #/\.[a-zA-Z]+\((?:\w+: )?"(?:[^"\\]|\\.)*"(?!\.utf8)/# },
+        Operation(
+            rule: "property of a character",
+            names: [
+                ".isWhitespace", ".isLetter", ".isNumber", ".isNewline", ".isHexDigit", ".isPunctuation",
+                ".isWholeNumber", ".isUppercase", ".isLowercase",
+            ]
+        ) { #/\.is[A-Z][a-zA-Z]+\b(?!\()/# },
+        Operation(rule: "character", names: ["Character"]) { #/\bCharacter\b/# },
+        Operation(
+            rule: "regular expression",
+            names: [".firstMatch(of:", ".wholeMatch(of:", ".prefixMatch(of:", ".matches(of:"], pattern: nil),
+    ]
 
     private static let slicing = [
         "dropFirst", "dropLast", "removeFirst", "removeLast", "popFirst", "popLast", "reversed", "prefix", "suffix",

@@ -95,7 +95,8 @@ struct WordsTests {
         }
         for file in try Repository.here.swiftFiles(in: "Sources") {
             let comments = file.lines.map { line in
-                line.firstMatch(of: /^\s*\/\/\/ ?(.*)$/).map { String($0.1) } ?? ""
+                let text = Substring(line.utf8.drop { $0 == UInt8(ascii: " ") })
+                return text.hasPrefix("///") ? String(text.dropFirst(text.hasPrefix("/// ") ? 4 : 3)) : ""
             }
             Self.checkCode(comments, in: file.path)
         }
@@ -104,8 +105,10 @@ struct WordsTests {
     @Test("comments are at most 120 columns wide, as code is")
     func commentWidth() throws {
         for file in try Repository.here.swiftFiles(in: "Sources") + Repository.here.swiftFiles(in: "Tests") {
-            for (index, line) in file.lines.enumerated() where line.firstMatch(of: /^\s*\/\//) != nil {
-                #expect(line.count <= 120, "\(file.path):\(index + 1)")
+            // Few lines have more bytes than columns are allowed, so few are counted.
+            for (index, line) in file.lines.enumerated() where line.utf8.count > 120 {
+                guard line.count > 120, line.firstMatch(of: /^\s*\/\//) != nil else { continue }
+                Issue.record("\(file.path):\(index + 1)")
             }
         }
     }
@@ -115,7 +118,7 @@ struct WordsTests {
         for (index, line) in lines.enumerated() {
             if line.hasPrefix("```") {
                 isCode.toggle()
-            } else if isCode {
+            } else if isCode, line.utf8.count > 80 {
                 #expect(line.count <= 80, "\(path):\(index + 1)")
             }
         }
@@ -126,7 +129,10 @@ struct WordsTests {
         let decision = try Repository.here.text(of: "Docs/Decisions/0027-public-names.md")
         for file in try Repository.here.swiftFiles(in: "Sources") {
             for (index, line) in file.lines.enumerated() {
-                guard let match = line.firstMatch(of: /public (?:indirect )?enum (\w+)/) else { continue }
+                // A search for text is faster than a pattern.
+                guard line.contains("enum "), let match = line.firstMatch(of: /public (?:indirect )?enum (\w+)/) else {
+                    continue
+                }
                 let isMarked = index > 0 && file.lines[index - 1].contains("@nonexhaustive")
                 let isListed = decision.contains(try Regex("[`.]\(match.1)`[^\n]*\\| exhaustive"))
                 #expect(isMarked != isListed, "\(match.1) in \(file.path)")
