@@ -23,6 +23,8 @@ package final class Channel: Sendable {
         var wanted: Interest = []
         /// Whether the reactor reports all that arrives without a new request.
         var isStanding = false
+        /// The token of the function that receives all reports; nil while tasks wait.
+        var observer: SlotToken?
     }
 
     /// Creates a channel that owns `socket` and waits with `reactor`.
@@ -36,9 +38,10 @@ package final class Channel: Sendable {
         // A forked child only closes the descriptor: the reactor is its parent's, and a thread that does not exist in
         // the child may have held the locks (decision 0019).
         guard !reactor.isInherited else { return }
-        let (token, isAdded) = registration.withLock { ($0.token, $0.isAdded) }
+        let (token, observer, isAdded) = registration.withLock { ($0.token, $0.observer, $0.isAdded) }
         if isAdded { reactor.core.queue.remove(socket.number) }
         if let token { reactor.core.table.withLock { $0.remove(token) } }
+        if let observer { reactor.core.table.withLock { $0.remove(observer) } }
     }
 }
 
@@ -238,6 +241,36 @@ extension Channel {
         registration.token = token
         return token
     }
+}
+
+// MARK: Reports
+
+extension Channel {
+    /// Calls `onReport` on the reactor's thread whenever bytes have arrived, or can be sent again, from now on.
+    ///
+    /// Readiness that exists already is reported. No task may wait for the channel, now or later. Further calls have
+    /// no effect.
+    package func reportAll(to onReport: @escaping @Sendable () -> Void) throws(SystemError) {
+        let result = registration.withLock { registration in
+            Result { () throws(SystemError) in
+                guard registration.observer == nil else { return }
+                try reactor.checkProcess()
+                let token = reactor.core.table.withLock { $0.insert(WaitPoint(onReport: onReport)) }
+                registration.observer = token
+                try reactor.core.queue.reportAll(socket.number, token: token, isAdded: registration.isAdded)
+                registration.isAdded = true
+            }
+        }
+        try result.get()
+    }
+
+    /// Throws the failure of a wait that a test has injected.
+    package func checkWait() throws(WaitError) {
+        if let error = faults?.nextWaitError() { throw .failed(error) }
+    }
+
+    /// Returns whether a test has delayed a transfer since the last call, so that it is to be tried again.
+    package func takeDelay() -> Bool { faults != nil && point.takeReadiness() }
 }
 
 extension Interest {

@@ -50,6 +50,15 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try add(descriptor, token: token, interest: interest, standing: standing)
     }
 
+    /// Requests reports of all arrivals and of all space, and of existing readiness, until the descriptor is removed.
+    func reportAll(_ descriptor: Int32, token: SlotToken, isAdded: Bool) throws(SystemError) {
+        guard ForkCount.current == forks else { throw .forkedChild }
+        // The mode of an existing filter cannot be changed.
+        if isAdded { remove(descriptor) }
+        try change(descriptor, filter: EVFILT_READ, flags: EV_ADD | EV_CLEAR, token)
+        try change(descriptor, filter: EVFILT_WRITE, flags: EV_ADD | EV_CLEAR, token)
+    }
+
     /// Removes a descriptor.
     ///
     /// Errors are ignored: one filter may never have been added, and closing the descriptor does the same.

@@ -134,6 +134,12 @@ final class WaitPoint: Sendable {
     }
 
     private let state = Lock(State())
+    /// The function that each report calls, in place of ending a wait; nil for a point where tasks wait.
+    private let onReport: (@Sendable () -> Void)?
+
+    init(onReport: (@Sendable () -> Void)? = nil) {
+        self.onReport = onReport
+    }
 }
 
 // MARK: The waiting task's side
@@ -212,6 +218,7 @@ extension WaitPoint {
 extension WaitPoint {
     /// Ends the waits for the directions in `ready`, or latches their readiness for the next waits.
     func deliver(_ ready: Interest) {
+        if let onReport { return onReport() }
         if ready == .reading {
             resume(state.withLock { $0.latchReading() }, .ready)
             return
@@ -224,6 +231,11 @@ extension WaitPoint {
         }
         resume(reader, .ready)
         resume(writer, .ready)
+    }
+
+    /// Returns whether readiness was latched, and consumes it.
+    func takeReadiness() -> Bool {
+        state.withLock { $0.consumeReadiness(.writing, isForBoth: true) }
     }
 
     private func resume(_ waiter: Waiter?, _ outcome: Outcome) {
