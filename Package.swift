@@ -151,7 +151,8 @@ let testTargets = [
             "RequestsXML",
         ]),
     tests(
-        "RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket"]),
+        "RequestsConformanceTests",
+        ["RequestsConformance", "RequestsMiddleware", "RequestsMock", "RequestsSocket", "TestCorpora"]),
     tests("RequestsFoundationTests", ["RequestsFoundation", "Requests", "RequestsMock"]),
     tests("RequestsHTTP1Tests", ["RequestsHTTP1", "Requests", "TestCorpora"]),
     tests("RequestsHTTP2Tests", ["RequestsHTTP2", "Requests", "TestCorpora"]),

@@ -15,7 +15,13 @@ struct ScenarioClient: Sendable {
 
     private let mock: MockExecutor
 
-    init(executor: any RequestExecutor, baseURL: URL, server: TestServer?, mock: MockExecutor) {
+    /// Whether an exchange that ends early ends its stream of HTTP/2, and not its connection.
+    private let sharesConnections: Bool
+
+    init(
+        executor: any RequestExecutor, baseURL: URL, server: TestServer?, mock: MockExecutor, sharesConnections: Bool
+    ) {
+        self.sharesConnections = sharesConnections
         self.executor = executor
         self.baseURL = baseURL
         self.server = server
@@ -77,9 +83,15 @@ struct ScenarioClient: Sendable {
         }
     }
 
-    /// Waits until the client has closed all except `count` connections; returns at once in memory.
-    func waitUntilOpen(_ count: Int) async throws {
-        try await server?.waitUntil { $0.openConnections == count }
+    /// The connection and the index on it of the exchange that follows one that has ended early.
+    var secondPosition: [Int] { sharesConnections ? [0, 1] : [1, 0] }
+
+    /// Waits until the client has ended all exchanges: their connections, or their streams of HTTP/2.
+    ///
+    /// Returns at once in memory.
+    func waitUntilEnded() async throws {
+        let sharesConnections = sharesConnections
+        try await server?.waitUntil { (sharesConnections ? $0.openStreams : $0.openConnections) == 0 }
     }
 }
 

@@ -28,7 +28,7 @@ struct ScenarioContext: Sendable {
             try await body(
                 ScenarioClient(
                     executor: subject.callStyle.executor(over: faulty), baseURL: ScenarioClient.memoryURL, server: nil,
-                    mock: faulty))
+                    mock: faulty, sharesConnections: false))
         case .loopback:
             try await run(serving: mock, on: .loopback(), limits: limits, behaving: behavior, body)
         case .tls:
@@ -50,7 +50,9 @@ struct ScenarioContext: Sendable {
             let executor = subject.callStyle.executor(
                 over: subject.makeExecutor(server.socketPath ?? "", server.clientTLS))
             try await body(
-                ScenarioClient(executor: executor, baseURL: server.baseURL, server: server, mock: mock))
+                ScenarioClient(
+                    executor: executor, baseURL: server.baseURL, server: server, mock: mock,
+                    sharesConnections: subject.version != .http1))
         }
     }
 

@@ -6,8 +6,9 @@ extension SocketExecutor {
         case http1
         /// HTTP/2 with prior knowledge (RFC 9113 §3.3); over TLS, `h2` is the only protocol that is offered.
         ///
-        /// A connection carries one exchange at a time. If the server does not support HTTP/2, the call fails: in clear
-        /// with ``/Requests/RequestError/Reason/protocolViolation``, over TLS with
+        /// Calls to an origin share a connection; another is established when the server allows no more streams on it.
+        /// If the server does not support HTTP/2, the call fails: in clear with
+        /// ``/Requests/RequestError/Reason/protocolViolation``, over TLS with
         /// ``/Requests/RequestError/Reason/tlsFailed``.
         case http2PriorKnowledge
 

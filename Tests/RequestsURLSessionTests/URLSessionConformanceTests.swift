@@ -65,7 +65,7 @@ let endlessScenarios = [
         + "connecting",
     "cancellation ends the sending of a streamed body":
         "a produced body is collected before it is sent, so sending never starts",
-    "a failed request body closes its connection, and the next request uses a new one":
+    "a failed request body ends its connection or stream, and the next request uses a new one":
         "a produced body is collected before it is sent, so the connection is not used",
 ]
 
@@ -119,7 +119,7 @@ private let otherDeviations = [
         reason: "the head of a redirect is not reported before its body has ended",
         failure: "the status: expected Optional(302 Found), found nil"),
     ExecutorUnderTest.Deviation(
-        scenario: "the connection of a redirect is reused if its body is short, and closed otherwise",
+        scenario: "the connection of a redirect is reused if its body is short or the connection shared",
         reason: "Foundation reads the body of a redirect to its end, so the connection is reused",
         failure: "exchange, 65537 bytes: expected [[0, 0], [1, 0]], found [[0, 0], [0, 1]]"),
     ExecutorUnderTest.Deviation(

@@ -15,9 +15,10 @@ extension Scenario {
             }
         },
         stalled(
-            "cancellation ends the wait for a response and closes the connection", by: .stallBeforeHead),
+            "cancellation ends the wait for a response and ends the connection or stream", by: .stallBeforeHead),
         stalled(
-            "cancellation ends the wait for a collected body and closes the connection", by: .stallBody(atByte: 2)),
+            "cancellation ends the wait for a collected body and ends the connection or stream",
+            by: .stallBody(atByte: 2)),
         Scenario(
             name: "cancellation ends the wait for the next chunk and every later read",
             rows: ["R-67", "R-44", "T-61"], group: .cancellation
@@ -30,7 +31,7 @@ extension Scenario {
                 task.cancel()
                 try await expectFailure(.cancelled) { try await task.value }
                 try await expectFailure(.cancelled) { try await stream.next() }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 try expect("the next text", try await client.text(try client.request()), is: "next")
             }
         },
@@ -43,7 +44,7 @@ extension Scenario {
                 if let server = client.server { try await server.waitUntil { !$0.exchanges.isEmpty } }
                 task.cancel()
                 try await expectFailure(.cancelled) { try await task.value }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 try expect("complete requests", client.received.count, is: 0)
             }
         },
@@ -149,7 +150,7 @@ extension Scenario {
                 try await client.waitUntilReceived(1)
                 task.cancel()
                 try await expectFailure(.cancelled) { try await task.value }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 try expect("the next text", try await client.text(request), is: "next")
             }
         }

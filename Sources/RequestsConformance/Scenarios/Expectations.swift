@@ -33,7 +33,7 @@ extension Scenario {
                 let sent = client.server?.record.receivedBytes ?? 0
                 try expect(sent < 4096, "the body is not sent: \(sent) bytes arrived")
                 // The server would take the next request on that connection for the body.
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 try expect("the next status", try await client.send(try client.request()).head.status, is: .ok)
                 try expect("connections", client.positions.map { $0[0] }, is: [0, 1])
             }

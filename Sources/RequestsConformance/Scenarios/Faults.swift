@@ -21,7 +21,7 @@ extension Scenario {
                     if client.server != nil {
                         try expect("requests", client.received.map(\.method), is: [.get, .post])
                     }
-                    try await client.waitUntilOpen(0)
+                    try await client.waitUntilEnded()
                 }
             }
         },
@@ -37,7 +37,7 @@ extension Scenario {
                     try expect("the status", error.status, is: 200)
                     let received = String(decoding: error.body ?? Data(), as: UTF8.self)
                     try expect("0123456789".hasPrefix(received), "the error's body is a prefix: \(received)")
-                    try await client.waitUntilOpen(0)
+                    try await client.waitUntilEnded()
                 }
             }
         },
@@ -89,7 +89,7 @@ extension Scenario {
                 let error = try await expectFailure(.protocolViolation) { try await client.send(try client.request()) }
                 try expect("the response", error.response, is: nil)
                 try expect(error.mayHaveReachedServer, "the request may have reached the server")
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
             }
         },
         Scenario(
@@ -112,7 +112,7 @@ extension Scenario {
                     try await expectFailure(.protocolViolation, context: response) {
                         try await client.send(try client.request())
                     }
-                    try await client.waitUntilOpen(0)
+                    try await client.waitUntilEnded()
                 }
             }
         },

@@ -58,7 +58,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a partially read response closes its connection, and the next request uses a new one",
+            name: "a partially read response ends its connection or stream, and the next request uses a new one",
             rows: ["R-44"],
             group: .keepAlive, needs: .server
         ) { context in
@@ -67,26 +67,28 @@ extension Scenario {
             let mock = MockExecutor { $0.target.path == "/long" ? long : .ok("short") }
             try await context.run(serving: mock) { client in
                 try await Self.readOneChunk(client)
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 try expect("the text", try await client.text(try client.request()), is: "short")
-                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0]])
+                try expect(
+                    "connection and index of each exchange", client.positions, is: [[0, 0], client.secondPosition])
             }
         },
         Scenario(
-            name: "a response over the limit closes its connection", rows: ["R-25", "R-44"], group: .keepAlive,
+            name: "a response over the limit ends its connection or stream", rows: ["R-25", "R-44"], group: .keepAlive,
             needs: .server
         ) { context in
             try await context.run(serving: MockExecutor(.ok(String(repeating: "x", count: 300_000)))) { client in
                 try await expectFailure(.tooLarge(limit: 1000)) {
                     try await client.send(try client.request(delivery: .collected(limit: 1000)))
                 }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 _ = try await client.send(try client.request())
-                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0]])
+                try expect(
+                    "connection and index of each exchange", client.positions, is: [[0, 0], client.secondPosition])
             }
         },
         Scenario(
-            name: "a failed request body closes its connection, and the next request uses a new one",
+            name: "a failed request body ends its connection or stream, and the next request uses a new one",
             rows: ["R-5", "R-44"],
             group: .keepAlive, needs: .server
         ) { context in
@@ -94,9 +96,10 @@ extension Scenario {
                 _ = try await client.send(try client.request())
                 let broken = try client.request(.put, body: Chunks.body("ab", length: 3))
                 try await expectFailure(.bodyEncodingFailed) { try await client.send(broken) }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 _ = try await client.send(try client.request())
-                try expect("the index of the last exchange on its connection", client.positions.last?.last, is: 0)
+                let index = 2 * client.secondPosition[1]
+                try expect("the index of the last exchange on its connection", client.positions.last?.last, is: index)
                 try expect("complete requests", client.received.count, is: 2)
             }
         },
@@ -111,7 +114,7 @@ extension Scenario {
                 try await context.run(fault: .rawWithoutClosing(Array((head + body).utf8))) { client in
                     for _ in 0..<2 {
                         try expect("the text", try await client.text(try client.request()), is: "a")
-                        if !isKept { try await client.waitUntilOpen(0) }
+                        if !isKept { try await client.waitUntilEnded() }
                     }
                     let second = isKept ? [0, 1] : [1, 0]
                     try expect("connection and index of each exchange", client.positions, is: [[0, 0], second])
@@ -130,7 +133,7 @@ extension Scenario {
                     let response = try await client.send(try client.request(.put, body: body))
                     try expect("the status", response.head.status, is: 413)
                 }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 try expect("the status afterwards", try await client.send(try client.request()).head.status, is: 200)
                 try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0], [2, 0]])
             }

@@ -24,14 +24,16 @@ extension Scenario {
                     received >= size * 100, "the remaining chunks are delivered as they are read: \(received) bytes")
             }
         },
-        Scenario(name: "releasing a stream closes its connection", rows: ["R-44"], group: .streaming) {
+        Scenario(
+            name: "releasing a stream ends its connection, or its stream of HTTP/2", rows: ["R-44"], group: .streaming
+        ) {
             context in
             let mock = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data(count: 1000) }]))
             try await context.run(serving: mock) { client in
                 try await Self.openAndRelease(client, reading: 0)
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
                 try await Self.openAndRelease(client, reading: 1)
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
             }
         },
         Scenario(

@@ -13,7 +13,7 @@ extension Scenario {
                 try await expectFailure(.timedOut(.firstByte), context: "a limit of zero") {
                     try await client.send(request)
                 }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
             }
         },
         Scenario(
@@ -29,7 +29,7 @@ extension Scenario {
                 let stream = try await client.send(request).streamed
                 try await expectTimeout(.betweenBytes) { try await stream.collect() }
                 try await expectFailure(.timedOut(.betweenBytes), context: "a second read") { try await stream.next() }
-                try await client.waitUntilOpen(0)
+                try await client.waitUntilEnded()
             }
         },
         Scenario(name: "the deadline ends every wait", rows: ["R-48"], group: .timeouts) { context in
@@ -40,7 +40,7 @@ extension Scenario {
                         request.deadline = .now + limit
                         return try await client.send(request)
                     }
-                    try await client.waitUntilOpen(0)
+                    try await client.waitUntilEnded()
                 }
             }
         },

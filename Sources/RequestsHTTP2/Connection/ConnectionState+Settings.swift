@@ -58,9 +58,16 @@ extension ConnectionState {
     /// The number of streams that can be opened now; 0 on a server.
     package var freePlaces: Int {
         guard role == .client, !isDraining, !isInDoubt else { return 0 }
-        let limit = isSettled ? peerSettings.maximumConcurrentStreams ?? .max : HTTP2Limits.presumedStreams
-        return max(0, limit - streams.count - heldPlaces.count)
+        return max(0, maximumStreams - streams.count - heldPlaces.count)
     }
+
+    /// The maximum number of streams that the peer allows at once; ``presumedStreams`` until its SETTINGS arrive.
+    package var maximumStreams: Int {
+        isSettled ? peerSettings.maximumConcurrentStreams ?? .max : Self.presumedStreams
+    }
+
+    /// The number of streams that a peer is presumed to allow until its SETTINGS arrive: 100.
+    package static var presumedStreams: Int { HTTP2Limits.presumedStreams }
 
     /// Whether the connection takes no more streams.
     package var isDraining: Bool {

@@ -5,11 +5,39 @@ import RequestsPOSIX
 protocol PooledCarrier: Carrier {
     var connection: Connection { get }
 
-    /// Returns the directions in which an exchange waits that waits for `wanted`.
-    func directions(for wanted: Interest) -> Interest
+    /// Whether an earlier exchange used the connection.
+    var isReused: Bool { get }
+
+    /// The times at which the connection was established; empty for later exchanges.
+    var stamps: RawResponse.Metrics.Stamps { get }
+
+    /// Returns whether an exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
+    func receivesAtOnce(on thread: CallingThread?) -> Bool
+
+    /// Begins a wait for a direction of `wanted`, or for ``readiness``, and returns what to wait for.
+    func beginWait(for wanted: Interest) -> CarrierWait
+
+    /// Records that the time limit of a wait has passed, so that the exchange ends.
+    func timeOut()
+
+    /// Records that the exchange makes no progress until its caller continues.
+    func pause()
+
+    /// A function that ends the present wait, or the next one.
+    var readiness: @Sendable () -> Void { get }
 
     /// Ends an exchange after which another one can use the connection.
     func end()
+}
+
+/// The wait of an exchange.
+enum CarrierWait: Sendable {
+    /// For the connection's socket.
+    case socket(Interest)
+    /// For an event, or in place for the directions of the socket; after `until` the connection is checked.
+    case event(WakeEvent, inPlace: Interest, until: Deadline)
+    /// None, but other tasks run first.
+    case turn
 }
 
 /// An established connection, which carries one exchange at a time: as HTTP/1.1 messages (RFC 9112), or as a stream of
@@ -31,11 +59,9 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     @exclusivity(unchecked) var wasAlone = false
     /// The calls that use the connection at once; the pool reads and writes it under its lock.
     @exclusivity(unchecked) var sharing: PoolSharing?
-    /// Whether an earlier exchange used this connection.
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals that nothing waits for (decision 0011).
     @exclusivity(unchecked) private var hasStandingReports = false
-    /// The times at which the connection was established; empty for later exchanges.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
     /// The method of sending files; nil leaves the choice to ``sendsFiles``.
     private let fileSending: FileSending?
@@ -63,14 +89,14 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
 
     deinit {
         // A forked child sends nothing on the connections of its parent.
-        if let http2, !channel.reactor.isInherited { http2.close(&stream) }
+        if let http2, !channel.reactor.isInherited { http2.access { $0.close(&stream) } }
         stream.end()
     }
 
     var channel: Channel { stream.channel }
 
     /// Whether the connection carries several calls at once.
-    var isShared: Bool { http2 != nil && HTTP2Session.carriesSeveralStreams }
+    var isShared: Bool { http2 != nil }
 }
 
 // MARK: Between exchanges
@@ -78,9 +104,9 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
 extension Connection {
     var connection: Connection { self }
 
-    func directions(for wanted: Interest) -> Interest { wanted }
-
     func beginReuse() {
+        // Several exchanges use such a connection, and each has its own values.
+        guard http2 == nil else { return }
         isReused = true
         stamps = RawResponse.Metrics.Stamps()
         if wasAlone, !runsTasks { endReports() }
@@ -90,14 +116,13 @@ extension Connection {
     func end() {
         request.end()
         response.end()
-        // A failure ends the next exchange.
-        if let http2 { _ = try? http2.flush(to: &stream) }
+        http2?.access { state in _ = state.flush(to: &stream) }
     }
 
     /// Checks the idle time and whether bytes have arrived.
     func idleState(at now: Deadline) -> IdleState {
         guard now < idleUntil else { return .unusable }
-        if let http2 { return http2.idleState(&stream) }
+        if let http2 { return http2.access { $0.idleState(&stream) } }
         return switch stream.liveness() {
         case .idle: .usable
         case .closed: .closed
@@ -143,8 +168,6 @@ extension Connection {
 // MARK: Waiting
 
 extension Connection {
-    /// Returns whether an exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
-    ///
     /// True for the only call of its origin, and after a TLS handshake, which may have received bytes that no wait
     /// reports.
     func receivesAtOnce(on thread: CallingThread?) -> Bool {
@@ -159,20 +182,70 @@ extension Connection {
     func wait(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread?
     ) async throws(WaitError) {
-        // All that arrived was read, so that readiness is new; a peer that sends only pings must not prevent the end.
-        if http2 != nil { try deadline.checkTurn() }
         let directions = stream.directions(for: wanted)
         if directions.isEmpty, !wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread else {
-            let standing = http2 == nil && response.isAtHead && !wasAlone || runsTasks
+            let standing = response.isAtHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: directions, by: deadline, standing: standing)
         }
         try await wait(for: directions, by: deadline, on: thread)
     }
 
+    func beginWait(for wanted: Interest) -> CarrierWait { .socket(wanted) }
+
+    func timeOut() {}
+
+    func pause() {}
+
+    var readiness: @Sendable () -> Void { { [weak channel] in channel?.signal() } }
+
+    /// Suspends until `event` is signalled or the instant `end` has passed; a blocking call first waits in place.
+    func wait(
+        for event: WakeEvent, inPlace wanted: Interest, until end: Deadline, by deadline: Deadline,
+        on thread: CallingThread?
+    ) async throws(WaitError) {
+        try channel.checkWait()
+        // A peer that sends only frames of other streams must not prevent the end.
+        try deadline.checkTurn()
+        if let thread, waitInPlace(for: wanted, by: deadline, on: thread, #isolation) { return }
+        guard let http2 else { return }
+        do throws(SystemError) {
+            try channel.reportAll { http2.access { $0.reportReadiness() } }
+        } catch {
+            throw .failed(error)
+        }
+        do throws(WaitError) {
+            try await event.wait(by: min(deadline, end))
+        } catch {
+            guard case .timedOut = error, !deadline.hasPassed else { throw error }
+            http2.access { $0.expire() }
+        }
+    }
+
+    /// Sends the output of HTTP/2, and waits for space at most ``spaceLimit`` at a time.
+    func sendOutput(of http2: HTTP2Session) async {
+        func flush() -> WakeEvent? {
+            http2.access { state in
+                state.isFlushPlanned = false
+                state.flush(to: &stream)
+                return state.beginSpaceWait(with: channel.reactor)
+            }
+        }
+        while let event = flush() {
+            do throws(WaitError) {
+                try await wait(for: event, inPlace: .none, until: .distantFuture, by: .after(Self.spaceLimit), on: nil)
+            } catch {
+                http2.access { $0.failSending(.system(.peerIsGone)) }
+            }
+        }
+    }
+
+    /// The time for which output of exchanges that have ended may wait for space: 60 s.
+    private static var spaceLimit: Duration { .seconds(60) }
+
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
-    private func takeTurn(by deadline: Deadline) async throws(WaitError) {
+    func takeTurn(by deadline: Deadline) async throws(WaitError) {
         try deadline.checkTurn()
         await Task.yield()
     }
@@ -188,13 +261,16 @@ extension Connection {
     private func wait(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread
     ) async throws(WaitError) {
-        // On an actor with its own executor, the job does not run on the blocked thread.
-        let isolation: (any Actor)? = #isolation
-        if isolation == nil, !Task.isCancelled, !wanted.isEmpty,
-            thread.waitInPlace({ channel.becomesReady(for: wanted, by: deadline) })
-        {
-            return
-        }
+        if waitInPlace(for: wanted, by: deadline, on: thread, #isolation) { return }
         try await channel.wait(for: wanted, by: deadline, on: thread.poll)
+    }
+
+    /// Blocks the thread for a moment, and returns whether a direction of `wanted` has become ready.
+    private func waitInPlace(
+        for wanted: Interest, by deadline: Deadline, on thread: CallingThread, _ isolation: (any Actor)?
+    ) -> Bool {
+        // On an actor with its own executor, the job does not run on the blocked thread.
+        isolation == nil && !Task.isCancelled && !wanted.isEmpty
+            && thread.waitInPlace { channel.becomesReady(for: wanted, by: deadline) }
     }
 }

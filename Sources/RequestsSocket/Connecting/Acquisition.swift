@@ -74,6 +74,9 @@ where Pool.Network == Stream.Network {
         self.isIdempotent = isIdempotent
     }
 
+    /// Whether the connection was established for this call.
+    var hasEstablished: Bool { new != nil }
+
     private var limit: Deadline { min(timeLimits.connecting, timeLimits.total) }
 }
 

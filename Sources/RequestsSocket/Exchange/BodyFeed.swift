@@ -26,13 +26,13 @@ struct BodyFeed: ~Copyable, Sendable {
 
     /// Begins to produce a piece, unless that has begun.
     ///
-    /// If ``take()`` does not find the piece, its arrival ends a wait of `channel`.
-    mutating func begin(for channel: Channel) {
+    /// If ``take()`` does not find the piece, its arrival calls `readiness`.
+    mutating func begin(_ readiness: @escaping @Sendable () -> Void) {
         if isProducing { return }
         isProducing = true
         let producer = producer
-        task = CallingThread.startTask { [weak channel] in
-            if await producer.produce() { channel?.signal() }
+        task = CallingThread.startTask {
+            if await producer.produce() { readiness() }
         }
     }
 

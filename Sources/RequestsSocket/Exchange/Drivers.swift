@@ -45,21 +45,24 @@ enum Transmissions {
         return exchange.response()
     }
 
-    /// Performs another exchange of the request, on the same connection if only its stream was refused, and otherwise
-    /// on a new connection in the slot of the one that was lost.
+    /// Performs another exchange of the request, on a new connection in the slot of the one that was lost, or on any
+    /// connection if that one is shared.
     ///
     /// - Throws: The error of the call, unless the request can be sent again.
     @inline(never)  // saves 1.1 KB in the frame of each call that waits
     private static func performAnother<C>(
         after exchange: consuming UniqueBox<SocketExchange<C>>, _ error: RequestError
     ) async throws(RequestError) -> RawResponse {
-        let slot = exchange.value.connection.slot
-        let kept = exchange.value.connectionAfterRefusal()
+        let (slot, isShared) = (exchange.value.connection.slot, exchange.value.connection.isShared)
         let plan = try exchange.repeated(after: error)
-        if let kept {
-            kept.beginReuse()
-            return try await perform(plan.transmission(over: kept))
-        }
+        let transmission = try await isShared ? connected(plan) : reconnected(plan, in: slot)
+        return try await perform(transmission)
+    }
+
+    /// Returns the transmission over a new connection in `slot`.
+    private static func reconnected(
+        _ plan: consuming UniqueBox<PlannedExchange>, in slot: Slot
+    ) async throws(RequestError) -> Transmission {
         let connection: Connection
         do throws(RequestError) {
             var new = try plan.value.newConnection(in: slot)
@@ -67,7 +70,7 @@ enum Transmissions {
         } catch {
             throw plan.value.error(after: error)
         }
-        return try await perform(plan.transmission(over: connection))
+        return plan.transmission(over: connection, isNew: true)
     }
 
     /// Returns the transmission over a connection for which it may have to wait.
@@ -75,7 +78,13 @@ enum Transmissions {
         _ plan: consuming UniqueBox<PlannedExchange>
     ) async throws(RequestError) -> Transmission {
         var acquisition = plan.acquisition()
-        return plan.transmission(over: try await acquisition.value.connection())
+        let connection: Connection
+        do throws(RequestError) {
+            connection = try await acquisition.value.connection()
+        } catch {
+            throw plan.value.error(after: error)
+        }
+        return plan.transmission(over: connection, isNew: acquisition.value.hasEstablished)
     }
 }
 
@@ -86,6 +95,7 @@ extension SocketExchange {
         // Exchanges that never wait must not keep the thread of a blocking call from checking its cancellation.
         if let thread, thread.isCheckDue { await Task.yield() }
         prepareReceiving(on: thread)
+        defer { exchange.transfer.carrier.pause() }
         while let need = try advance() {
             switch need {
             case .event(let wanted, let limit, let phase):
@@ -101,9 +111,25 @@ extension SocketExchange {
     ) async throws(RequestError) {
         let deadline = beginWait(until: limit)
         do throws(WaitError) {
-            try await connection.wait(for: exchange.transfer.carrier.directions(for: wanted), by: deadline, on: thread)
+            switch exchange.transfer.carrier.beginWait(for: wanted) {
+            case .socket(let directions): try await connection.wait(for: directions, by: deadline, on: thread)
+            case .event(let event, let directions, let end):
+                try await connection.wait(for: event, inPlace: directions, until: end, by: deadline, on: thread)
+            case .turn: try await connection.takeTurn(by: deadline)
+            }
         } catch {
+            try endWait(with: error, until: limit, in: phase)
+        }
+    }
+
+    private mutating func endWait(
+        with error: WaitError, until limit: Deadline, in phase: RequestError.Phase
+    ) throws(RequestError) {
+        do throws(RequestError) {
             try exchange.fail(error, until: limit, in: phase)
+        } catch let failure {
+            if case .timedOut = error { exchange.transfer.carrier.timeOut() }
+            throw failure
         }
     }
 
@@ -163,7 +189,7 @@ private enum Beginning: ~Copyable {
     ) throws(RequestError) {
         let plan = try PlannedExchange(request, over: handle, as: transmission)
         if let connection = plan.idleConnection() {
-            self = .connected(UniqueBox(plan).transmission(over: connection))
+            self = .connected(UniqueBox(plan).transmission(over: connection, isNew: false))
         } else {
             self = .planned(UniqueBox(plan))
         }

@@ -40,7 +40,7 @@ package struct LostTransmission: Sendable {
         switch refusal {
         case .unprocessed: number < 3 && error.reason == .connectionLost && !error.isPermanent
         case .reset: false
-        case nil: isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
+        case nil: number < 3 && isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
         }
     }
 

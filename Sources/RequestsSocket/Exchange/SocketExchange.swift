@@ -87,7 +87,7 @@ extension PlannedExchange {
     fileprivate consuming func exchange<C>(on carrier: C) -> UniqueBox<SocketExchange<C>> {
         let connection = carrier.connection
         if earlier != nil { place.pool.recordUse(of: connection) }
-        let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
+        let (isReused, stamps, tls) = (carrier.isReused, carrier.stamps, connection.tls)
         return UniqueBox(
             SocketExchange(
                 place,
@@ -101,9 +101,11 @@ extension UniqueBox<PlannedExchange> {
         UniqueBox<SocketAcquisition>(value.acquisition())
     }
 
-    /// Returns the transmission over `connection`.
-    consuming func transmission(over connection: Connection) -> Transmission {
-        if let http2 = connection.http2 { return .http2(take().exchange(on: HTTP2Stream(on: connection, http2))) }
+    /// Returns the transmission over `connection`; `isNew` is true for the exchange that has established it.
+    consuming func transmission(over connection: Connection, isNew: Bool) -> Transmission {
+        if let http2 = connection.http2 {
+            return .http2(take().exchange(on: HTTP2Stream(on: connection, http2, isNew: isNew)))
+        }
         return .http1(take().exchange(on: connection))
     }
 }
@@ -165,18 +167,6 @@ extension SocketExchange {
         place.pool.recordHTTP10(of: place.origin)
     }
 
-    /// Returns the connection if the peer has refused only the stream; nil otherwise.
-    ///
-    /// A server may refuse what is sent before its settings have arrived, and would do so on each new connection.
-    func connectionAfterRefusal() -> Connection? {
-        let carrier = exchange.transfer.carrier
-        let connection = carrier.connection
-        guard carrier.refusal != nil, carrier.isReusable(afterWholeRequest: false, hasRespondedFirst: false) else {
-            return nil
-        }
-        return connection.http2?.idleState(&connection.stream) == .usable ? connection : nil
-    }
-
     /// Ends the exchange, which failed with `error`, and returns the plan for another transmission.
     fileprivate consuming func repeated(after error: RequestError) throws(RequestError) -> PlannedExchange {
         guard let lost = exchange.lost else { throw error }
@@ -212,16 +202,16 @@ extension SocketExchange {
 
     /// Determines whether the exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
     mutating func prepareReceiving(on thread: CallingThread?) {
-        exchange.receivesAtOnce = connection.receivesAtOnce(on: thread)
+        exchange.receivesAtOnce = exchange.transfer.carrier.receivesAtOnce(on: thread)
     }
 
     /// Begins to produce the next piece of the body; the piece ends the wait of the exchange.
     mutating func beginProducing() throws(RequestError) {
         guard case .stream(_, let make) = exchange.outgoing.payload else { return }
-        let channel = connection.channel
+        let readiness = exchange.transfer.carrier.readiness
         do throws(RequestError) {
             if feed == nil { feed = BodyFeed(try RequestError.wrapping(.bodyEncodingFailed, make)) }
-            feed?.begin(for: channel)
+            feed?.begin(readiness)
             hasBegunSource = true
         } catch {
             try exchange.fail(error)

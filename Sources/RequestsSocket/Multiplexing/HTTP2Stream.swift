@@ -1,4 +1,5 @@
 import Requests
+import RequestsHTTP1
 import RequestsHTTP2
 import RequestsPOSIX
 
@@ -7,7 +8,11 @@ import RequestsPOSIX
 /// When it is released before its end, the stream is reset.
 final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange owns it
     let connection: Connection
+    let isReused: Bool
+    let stamps: RawResponse.Metrics.Stamps
     private let session: HTTP2Session
+    /// The place on the connection; nil when the exchange has ended.
+    private var place: ExchangePlace?
     private var inbox = StreamInbox()
     /// The head of the request, until the stream is open.
     private var fields: OutgoingFields?
@@ -15,35 +20,96 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     private var remaining: Int?
     /// The fields that end a body of unknown length, possibly none; nil before its end.
     private var trailers: Header?
-    /// Whether the last attempt ended after much work, so that more may have arrived.
-    private var mayHaveMore = false
+    /// Whether the end of the request was queued.
+    private var hasQueuedEnd = false
+    /// Whether the exchange blocks a thread.
+    private var blocksThread = false
+    private var isTimedOut = false
 
-    init(on connection: Connection, _ session: HTTP2Session) {
+    /// Creates a stream on a connection; `isNew` is true for the exchange that has established it.
+    init(on connection: Connection, _ session: HTTP2Session, isNew: Bool) {
         self.connection = connection
         self.session = session
+        isReused = !isNew && session.access { $0.hasResponded }
+        stamps = isNew ? connection.stamps : RawResponse.Metrics.Stamps()
     }
 
     deinit {
-        resetStream()
+        end()
     }
 
-    /// A stream waits for the frames of its connection, and for space while output remains.
-    func directions(for wanted: Interest) -> Interest {
-        if wanted.isEmpty { return wanted }
-        // Received frames may have made room since the last attempt to send; a socket with space is ready at once.
-        let canSend = wanted.contains(.writing) && (!acceptsRequest || session.canQueue(for: inbox.stream))
-        return session.hasOutput || canSend || mayHaveMore ? .both : .reading
-    }
-
+    /// Leaves the connection, once; a stream that has not ended is reset.
     func end() {
-        resetStream()
-        connection.end()
+        guard let place = place.take() else { return }
+        // A forked child sends nothing, and a thread that does not exist in it may have held the lock (decision 0019).
+        guard !connection.channel.reactor.isInherited else { return }
+        let hasRespondedFirst = inbox.hasEnded && !hasQueuedEnd
+        access { state in
+            // A server that responds early without a reset of the stream may be about to close the connection.
+            if hasRespondedFirst, !place.arrivals.isReset { state.retire() }
+            state.leave(place, isTimedOut: isTimedOut)
+            sendOutput(of: &state, isLast: true)
+        }
+        connection.slot.returnPlace()
     }
 
-    /// Resets the stream unless both sides have ended it; from then on, the session belongs to another exchange.
-    private func resetStream() {
-        if let stream = inbox.stream { session.reset(stream) }
-        inbox.stream = nil
+    /// Accesses the state of the connection, and reports a change of its capacity to the pool.
+    private func access<Value: Sendable, Failure: Error>(
+        _ body: (inout HTTP2SessionState) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let (value, change) = try session.access {
+            (state) throws(Failure) -> (Value, HTTP2SessionState.CapacityChange?) in
+            (try body(&state), state.takeCapacityChange())
+        }
+        if let change {
+            if let capacity = change.capacity {
+                connection.slot.setPlaces(to: capacity)
+            } else {
+                connection.slot.retire()
+            }
+        }
+        return value
+    }
+}
+
+// MARK: Waiting
+
+extension HTTP2Stream {
+    /// Returns whether an exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
+    func receivesAtOnce(on thread: CallingThread?) -> Bool {
+        blocksThread = thread != nil
+        return thread == nil && session.access { $0.isAlone }
+    }
+
+    func beginWait(for wanted: Interest) -> CarrierWait {
+        guard let place else { return .turn }
+        return session.access { state in
+            guard
+                state.beginWait(
+                    of: place, for: wanted, blockingThread: blocksThread, with: connection.channel.reactor),
+                let event = place.event
+            else { return .turn }
+            let directions = connection.stream.directions(for: state.outputCount > 0 ? .both : wanted)
+            return .event(event, inPlace: state.isAlone ? directions : .none, until: state.frames.deadline)
+        }
+    }
+
+    /// Ends the use of the connection's socket until the exchange continues; another call may have to receive.
+    func pause() {
+        guard let place else { return }
+        session.access { state in
+            place.wait = nil
+            state.electReader()
+        }
+    }
+
+    func timeOut() {
+        isTimedOut = true
+    }
+
+    var readiness: @Sendable () -> Void {
+        guard let place else { return {} }
+        return { [session] in session.access { $0.notify(place) } }
     }
 }
 
@@ -54,7 +120,9 @@ extension HTTP2Stream {
         fields = request.fields()
         remaining = request.length
         let limit: Int? = if case .collected(let limit) = request.request.delivery { limit } else { nil }
-        inbox = StreamInbox(isHEAD: request.request.hasMethod(.head), collectingUpTo: limit)
+        let isHEAD = request.request.hasMethod(.head)
+        place = ExchangePlace(isHEAD: isHEAD, collectingUpTo: limit)
+        inbox = StreamInbox(isHEAD: isHEAD)
     }
 
     func beginPiece(of count: Int) {}
@@ -66,48 +134,67 @@ extension HTTP2Stream {
     }
 
     func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult {
-        for _ in 0..<HTTP2Session.receives {
-            if let count = try sendQueued(piece, from: offset) { return .bytes(count) }
-            // Frames of the peer may open the window.
-            if case .bytes = try receiveFrames() { mayHaveMore = true } else { break }
+        guard let place else { throw .system(.peerIsGone) }
+        for _ in 0..<HTTP2SessionState.receives {
+            let result = try access { (state) throws(StreamError) -> TransferResult? in
+                if let failure = state.sendFailure { throw failure }
+                guard !state.isOver, !place.arrivals.isReset else {
+                    // What has arrived says whether the peer needs the remainder.
+                    _ = take(from: place)
+                    throw .system(.peerIsGone)
+                }
+                let queued = piece.withUnsafeBytes { piece in
+                    queue(UnsafeRawBufferPointer(rebasing: piece[offset...]), at: place, &state)
+                }
+                if let queued {
+                    sendOutput(of: &state)
+                    return .bytes(queued)
+                }
+                // Sent bytes make room, and frames of the peer may open the window.
+                let hasProgressed = state.flush(to: &connection.stream) || state.receive(from: &connection.stream)
+                return hasProgressed ? nil : .wouldBlock
+            }
+            if let result { return result }
         }
-        if acceptsRequest { return .wouldBlock }
-        throw .system(.peerIsGone)
+        return .wouldBlock
     }
 
-    /// Whether the peer reads more of the request.
-    private var acceptsRequest: Bool { !session.isOver && !inbox.isReset }
-
-    /// Queues and sends a part of the piece, and returns the number of its bytes that were queued; nil if nothing more
-    /// is accepted now.
-    private func sendQueued(_ piece: Data, from offset: Int) throws(StreamError) -> Int? {
-        let written = session.written
-        guard acceptsRequest else { return nil }
-        // What is queued is sent together with the head and the piece.
-        guard try session.finishOutput(to: &connection.stream) else { return session.written > written ? 0 : nil }
-        guard let stream = openStream() else { return nil }
-        let count = piece.count - offset
-        let queued = session.queue(count, of: stream, endsStream: remaining == count)
-        if let remaining { self.remaining = remaining - queued }
-        if queued == count, let trailers {
+    /// Queues bytes of the body, after the head; returns their number, or nil if nothing is accepted now.
+    private func queue(_ bytes: UnsafeRawBufferPointer, at place: ExchangePlace, _ state: inout HTTP2SessionState)
+        -> Int?
+    {
+        if let fields {
+            guard state.open(place, fields, endsStream: remaining == 0) else { return nil }
+            self.fields = nil
+            hasQueuedEnd = remaining == 0
+        }
+        guard let stream = place.stream else { return nil }
+        let queued = state.queue(bytes, of: stream, endsStream: remaining == bytes.count)
+        if let remaining, queued > 0 {
+            self.remaining = remaining - queued
+            hasQueuedEnd = remaining == queued
+        }
+        if queued == bytes.count, let trailers {
             let fields = OutgoingFields(trailers: trailers) { Redaction.standard.isSecret($0) }
-            session.end(stream, trailers.isEmpty ? nil : fields)
+            state.frames.end(stream, trailers: trailers.isEmpty ? nil : fields)
+            hasQueuedEnd = true
             self.trailers = nil
         }
-        let result = piece.withUnsafeBytes { piece in
-            let body = UnsafeRawBufferPointer(rebasing: piece[offset..<offset + queued])
-            return Result { () throws(StreamError) in try session.flush(to: &connection.stream, body: body) }
-        }
-        _ = try result.get()
-        return queued > 0 || count == 0 && !session.hasOutput ? queued : nil
+        return queued > 0 || bytes.isEmpty ? queued : nil
     }
 
-    private func openStream() -> StreamSlot? {
-        if let fields, session.open(fields, endsStream: remaining == 0, for: &inbox) { self.fields = nil }
-        return inbox.stream
+    /// Sends the output at once, or together with the output of other tasks that are ready to run.
+    ///
+    /// If the exchange ends with `isLast`, a task of its own sends what the socket does not accept.
+    private func sendOutput(of state: inout HTTP2SessionState, isLast: Bool = false) {
+        let isUrgent = state.isAlone || blocksThread || state.outputCount >= 16 << 10
+        if isUrgent { state.flush(to: &connection.stream) }
+        guard state.outputCount > 0, isLast || !isUrgent, !state.isFlushPlanned else { return }
+        state.isFlushPlanned = true
+        CallingThread.queueTask { [connection, session] in await connection.sendOutput(of: session) }
     }
 
-    var hasUnsentPrefix: Bool { fields != nil || trailers != nil || session.hasOutput }
+    var hasUnsentPrefix: Bool { fields != nil || trailers != nil }
 
     /// Frames are sent from memory.
     var sendsFiles: Bool { false }
@@ -119,7 +206,8 @@ extension HTTP2Stream {
     }
 
     var hasWritten: Bool {
-        inbox.stream.map { session.hasSentHead(of: $0) || connection.stream.hasPartialWrite } ?? false
+        guard let place else { return true }
+        return session.access { state in place.stream.map { state.hasSentHead(of: $0) } ?? false }
     }
 
     var refusal: StreamRefusal? { inbox.refusal }
@@ -129,32 +217,38 @@ extension HTTP2Stream {
 
 extension HTTP2Stream {
     func receive() throws(StreamError) -> TransferResult {
-        // The error of sending follows when nothing more arrives.
-        var failure: StreamError?
-        do throws(StreamError) {
-            _ = try session.flush(to: &connection.stream)
-        } catch {
-            failure = error
+        guard let place else { return .end }
+        for _ in 0..<HTTP2SessionState.receives {
+            let result = try access { (state) throws(StreamError) -> TransferResult? in
+                place.wait = nil
+                if let count = take(from: place) { return .bytes(count) }
+                if let failure = state.receiveFailure { throw failure }
+                if state.isOver { return .end }
+                if !state.isFlushPlanned || blocksThread { state.flush(to: &connection.stream) }
+                let hasReceived = state.receive(from: &connection.stream)
+                if let count = take(from: place) { return .bytes(count) }
+                if hasReceived || state.isOver { return nil }
+                // It follows what had arrived before.
+                if let failure = state.sendFailure { throw failure }
+                return .wouldBlock
+            }
+            if let result { return result }
         }
-        for _ in 0..<HTTP2Session.receives {
-            if inbox.hasNews { return .bytes(inbox.takeNews()) }
-            let result = try receiveFrames()
-            if case .wouldBlock = result, let failure { throw failure }
-            guard case .bytes = result else { return result }
-        }
-        if inbox.hasNews { return .bytes(inbox.takeNews()) }
-        mayHaveMore = true
         return .wouldBlock
     }
 
-    private func receiveFrames() throws(StreamError) -> TransferResult {
-        mayHaveMore = false
-        return try session.receive(from: &connection.stream, into: &inbox)
+    private func take(from place: ExchangePlace) -> Int? {
+        guard let count = inbox.take(&place.arrivals) else { return nil }
+        place.waitStart = nil
+        return count
     }
 
     func nextEvent() throws(RequestError) -> ResponseEvent { try inbox.nextEvent() }
 
-    func receiveEnd(after failure: StreamError?) throws(RequestError) { throw session.ended(inbox, after: failure) }
+    func receiveEnd(after failure: StreamError?) throws(RequestError) {
+        let place: WireError.Place = inbox.hasHead ? .body : inbox.hasBegun ? .afterInterim : .beforeMessage
+        throw session.access { $0.ended(place, after: failure) }
+    }
 
     var receivesDirectly: Bool { false }
 
@@ -162,9 +256,12 @@ extension HTTP2Stream {
 
     func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
         let count = inbox.takeBody(into: space)
-        if let stream = inbox.stream { session.consumed(count, of: stream) }
-        // The caller may pause now; a failure ends the next receive.
-        _ = try? session.flush(to: &connection.stream)
+        guard !inbox.hasEnded, let place else { return count }
+        session.access { state in
+            if let stream = place.stream { state.consumed(count, of: stream) }
+            // The caller may pause now; a failure ends the next receive.
+            sendOutput(of: &state)
+        }
         return count
     }
 
@@ -180,8 +277,6 @@ extension HTTP2Stream {
     var persists: Bool { !inbox.isStopped }
     var httpVersion: RawResponse.Metrics.HTTPVersion { .http2 }
 
-    func isReusable(afterWholeRequest isWhole: Bool, hasRespondedFirst: Bool) -> Bool {
-        // A server that responds early without a reset of the stream may be about to close the connection.
-        session.isUsable && (isWhole || inbox.isReset)
-    }
+    /// The connection carries others in any case.
+    func isReusable(afterWholeRequest isWhole: Bool, hasRespondedFirst: Bool) -> Bool { true }
 }

@@ -7,7 +7,7 @@ extension ConnectionPool {
 
     /// Returns whether a call to `origin` can share a connection that another call establishes.
     func mayShare(_ origin: Origin) -> Bool {
-        HTTP2Session.carriesSeveralStreams && configuration.httpVersion == .http2PriorKnowledge && !origin.isForwarded
+        configuration.httpVersion == .http2PriorKnowledge && !origin.isForwarded
     }
 
     /// Records that a call has established a connection, which other calls may have waited for.

@@ -216,26 +216,6 @@ struct HTTP2LossTests {
         }
     }
 
-    @Test("a cancelled exchange resets its stream and ends its connection", .rows("H-24"))
-    func cancellation() async throws {
-        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
-            guard let (_, _) = script.head(on: line) else { return }
-            peer.note("head")
-            while let arrival = script.next(on: line) {
-                if case .reset(_, let code) = arrival { peer.note("\(code)") }
-            }
-            peer.note("end")
-        }
-        let executor = SocketExecutor.http2()
-        let request = try peer.request()
-        let task = Task { await executor.failure(of: request) }
-        await eventually { peer.notes == ["head"] }
-        task.cancel()
-        #expect(await task.value?.reason == .cancelled)
-        await eventually { peer.notes == ["head", "CANCEL", "end"] }
-        #expect(executor.connections.open == 0)
-    }
-
     @Test(
         "an early refusal with NO_ERROR is delivered whole, and the connection carries the next exchange", .rows("H-19")
     )

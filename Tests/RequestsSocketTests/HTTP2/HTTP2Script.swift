@@ -120,6 +120,18 @@ extension HTTP2Script {
         return flush(to: line)
     }
 
+    /// Sends as much of a body of zeros as the windows allow, at most `count` bytes, and returns the number of bytes.
+    func sendBody(of count: Int, to slot: StreamSlot, on line: borrowing ScriptedPeer.Line) -> Int {
+        var sent = 0
+        while sent < count {
+            let part = state.write(slot, min(count - sent, 10_000))
+            bodies[slot, default: []] += [UInt8](repeating: 0, count: part)
+            sent += part
+            guard flush(to: line), part > 0 else { break }
+        }
+        return sent
+    }
+
     /// Sends the head of a response, final or interim.
     func sendHead(
         _ status: HTTPStatus, _ header: Header = .empty, to slot: StreamSlot, on line: borrowing ScriptedPeer.Line

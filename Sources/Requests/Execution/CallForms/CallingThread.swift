@@ -103,6 +103,17 @@ extension CallingThread {
         return Task.immediate(executorPreference: executor, operation: operation)
     }
 
+    /// Starts `operation` as a task of its own, on the executor of the current task, after the jobs that wait there.
+    package static func queueTask(_ operation: @escaping @Sendable @isolated(any) () async -> Void) {
+        guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
+            Task(executorPreference: current, operation: operation)
+            return
+        }
+        Task(
+            executorPreference: withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() },
+            operation: operation)
+    }
+
     private func finish() {
         state.withLock { state in
             state.isDone = true

@@ -1,0 +1,145 @@
+import Requests
+import RequestsHTTP1
+import RequestsHTTP2
+import RequestsPOSIX
+
+// How frames are received, and what they mean for the exchanges.
+extension HTTP2SessionState {
+    /// The maximum number of receives in a row, after which other tasks run and time limits are checked.
+    static var receives: Int { 16 }
+    /// The maximum number of bytes of one receive.
+    private static var receiveSize: Int { 64 << 10 }
+
+    /// Receives what has arrived, at most 64 KiB, and passes it to the places; returns whether anything has arrived.
+    mutating func receive(from bytes: inout ByteStream) -> Bool {
+        guard !isOver else { return false }
+        let result = withUnsafeTemporaryAllocation(byteCount: Self.receiveSize, alignment: 1) { space in
+            let result = Result { () throws(StreamError) in try bytes.read(into: space) }
+            if case .success(.bytes(let count)) = result { read(UnsafeRawBufferPointer(rebasing: space[..<count])) }
+            return result
+        }
+        do throws(StreamError) {
+            switch try result.get() {
+            case .bytes(let count):
+                // A short receive shows that nothing is left, but not with TLS, which receives records.
+                mayHaveArrived = bytes.isSecured || count == Self.receiveSize || bytes.channel.hasFaults
+                return true
+            case .end:
+                hasEnded = true
+                wakeAll()
+            case .wouldBlock:
+                mayHaveArrived = bytes.directions(for: .reading).isEmpty || bytes.channel.takeDelay()
+            }
+        } catch {
+            // What the server has announced is the better error.
+            if goAway != nil, error.isConnectionLoss { hasEnded = true } else { receiveFailure = error }
+            wakeAll()
+        }
+        return false
+    }
+
+    private mutating func read(_ bytes: UnsafeRawBufferPointer) {
+        let (wasUsable, deadline) = (isUsable, frames.deadline)
+        do throws(HTTP2Error) {
+            try frames.receive(Span(_unsafeBytes: bytes), at: .now, into: &events)
+            handleEvents(of: bytes)
+        } catch {
+            handleEvents(of: bytes)
+            fail(error)
+        }
+        // Calls that wait must end at the new instant, and calls for new streams must not wait.
+        if frames.deadline < deadline || wasUsable && !isUsable { wakeAll() }
+    }
+
+    private mutating func fail(_ error: HTTP2Error) {
+        for place in places { place.arrivals.fail(RequestError(error, limits)) }
+        wakeAll()
+    }
+
+    /// Passes events to the places that they concern; the bytes of bodies are ranges of `bytes`.
+    mutating func handleEvents(
+        of bytes: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) {
+        // It follows the streams that it excludes.
+        for case .goAway(let goAway) in events { self.goAway = goAway }
+        for event in events { handle(event, bytes) }
+        events.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func handle(_ event: ConnectionEvent, _ bytes: UnsafeRawBufferPointer) {
+        switch event {
+        case .interim(let stream, let status, let header):
+            deliver(to: stream) { $0.add(.interim(status, header)) }
+        case .head(let stream, .response(let status, let header)):
+            hasResponded = true
+            widenWindow(of: stream, status, header)
+            deliver(to: stream) { $0.add(.head(status, header)) }
+        case .data(let stream, let range):
+            deliver(to: stream) { $0.add(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+        case .trailers(let stream, let trailers): deliver(to: stream) { $0.add(trailers) }
+        case .ended(let stream): deliver(to: stream) { $0.complete() }
+        case .reset(let stream, let reset):
+            hasResponded = true
+            let error = RequestError(reset, goAway, limits)
+            deliver(to: stream) { $0.reset(error, with: reset) }
+        case .capacity(let stream): if let place = place(of: stream) { wake(place) }
+        case .places, .settled, .draining, .goAway: for place in places where place.stream == nil { wake(place) }
+        case .head(_, .request): break
+        }
+    }
+
+    private func place(of stream: StreamSlot) -> ExchangePlace? {
+        guard stream.index < streams.count, let place = streams[stream.index], place.stream == stream else {
+            return nil
+        }
+        return place
+    }
+
+    private mutating func deliver(to stream: StreamSlot, _ add: (inout StreamArrivals) -> Void) {
+        guard let place = place(of: stream) else { return }
+        add(&place.arrivals)
+        wake(place)
+    }
+
+    /// Makes the window as large as a collected body needs.
+    private mutating func widenWindow(of stream: StreamSlot, _ status: HTTPStatus, _ header: Header) {
+        guard let place = place(of: stream), let limit = place.collectingLimit else { return }
+        let length = place.isHEAD || status.forbidsBody ? 0 : header[.contentLength].flatMap { Int($0) }
+        frames.widen(stream, for: min(length ?? .max, limit), at: .now)
+    }
+
+    /// Frees the places of streams that were reset long ago, and ends a connection whose peer is lost.
+    mutating func expire() {
+        do throws(HTTP2Error) {
+            try frames.expire(at: .now, into: &events)
+            handleEvents()
+        } catch {
+            handleEvents()
+            fail(error)
+        }
+    }
+
+    /// Returns the error of a connection that has ended at `place` of a response.
+    func ended(_ place: WireError.Place, after failure: StreamError? = nil) -> RequestError {
+        goAway.map { RequestError($0, cause: failure) } ?? RequestError(WireError.truncated(place), cause: failure)
+    }
+
+    /// Reads what arrived while the connection carried no exchange, and returns whether it can carry one.
+    mutating func idleState(_ bytes: inout ByteStream) -> IdleState {
+        var count = 0
+        while receive(from: &bytes) {
+            count += 1
+            if count == Self.receives { return .unusable }
+        }
+        expire()
+        flush(to: &bytes)
+        if isUsable, !frames.isInDoubt { return .usable }
+        return goAway == nil && (hasEnded || receiveFailure != nil || sendFailure != nil) ? .closed : .unusable
+    }
+
+    /// Ends the connection, and announces it to the peer if the socket accepts that.
+    mutating func close(_ bytes: inout ByteStream) {
+        frames.drain()
+        if !hasEnded { flush(to: &bytes) }
+    }
+}

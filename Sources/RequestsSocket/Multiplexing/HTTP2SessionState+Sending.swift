@@ -1,0 +1,69 @@
+import Requests
+import RequestsHTTP2
+import RequestsPOSIX
+
+// How the output is sent.
+extension HTTP2SessionState {
+    /// The number of bytes that remain to be sent.
+    var outputCount: Int { frames.outputCount - sent }
+
+    /// Returns whether the peer may have received a byte of the head of the request.
+    func hasSentHead(of stream: StreamSlot) -> Bool { sent > 0 || frames.hasSentHead(of: stream) }
+
+    /// Sends what is queued, and returns whether anything was sent.
+    @discardableResult
+    mutating func flush(to bytes: inout ByteStream) -> Bool {
+        var hasSent = false
+        while sendFailure == nil {
+            takeOutput()
+            guard sent < output.count else { break }
+            let result = output.withUnsafeBytes { output in
+                Result { () throws(StreamError) in
+                    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+                    return try bytes.write(UnsafeRawBufferPointer(rebasing: output[sent...]), nothing)
+                }
+            }
+            do throws(StreamError) {
+                guard case .bytes(let count) = try result.get() else {
+                    if bytes.channel.takeDelay() { reportReadiness() }
+                    break
+                }
+                hasSent = true
+                sent += count
+            } catch {
+                failSending(error)
+            }
+            if sent == output.count { finishOutput() }
+        }
+        return hasSent
+    }
+
+    /// Ends sending, and with it the use of the connection.
+    mutating func failSending(_ error: StreamError) {
+        sendFailure = error
+        wakeAll()
+    }
+
+    /// Moves the queued frames to the output, unless a part of it remains.
+    private mutating func takeOutput() {
+        guard output.isEmpty, frames.outputCount > 0 else { return }
+        output.reserveCapacity(frames.outputCount)
+        var taken = 0
+        for piece in frames.output() {
+            switch piece {
+            case .frames(let frames): output += frames
+            case .body(_, let count):
+                output += bodies[taken..<taken + count]
+                taken += count
+            }
+        }
+        bodies.removeFirst(taken)
+    }
+
+    private mutating func finishOutput() {
+        frames.written(sent, at: .now, into: &events)
+        output.removeAll(keepingCapacity: output.capacity <= 64 << 10)
+        sent = 0
+        handleEvents()
+    }
+}

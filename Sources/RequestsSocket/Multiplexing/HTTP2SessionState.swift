@@ -1,0 +1,219 @@
+import Requests
+import RequestsHTTP1
+import RequestsHTTP2
+import RequestsPOSIX
+
+/// The state of a connection of HTTP/2 (RFC 9113), under the lock of its ``HTTP2Session``; no function waits.
+struct HTTP2SessionState: ~Copyable {
+    let limits: HTTP2Limits
+    var frames: ConnectionState
+    var events: [ConnectionEvent] = []
+    /// The bytes of bodies in the queued frames, in their order, except those in `output`.
+    var bodies: [UInt8] = []
+    /// The output that is being sent.
+    var output: [UInt8] = []
+    /// The number of bytes of `output` that were sent.
+    var sent = 0
+    /// Whether a task will send the output.
+    var isFlushPlanned = false
+    /// The event of the task that waits for space for the output; nil if none waits.
+    private var spaceEvent: WakeEvent?
+    /// The error that ended sending.
+    var sendFailure: StreamError?
+    /// The error that ended receiving.
+    var receiveFailure: StreamError?
+    /// Whether the peer sends nothing more.
+    var hasEnded = false
+    /// Whether the connection is to carry no further exchange.
+    private var isRetired = false
+    var goAway: Frame.GoAway?
+    /// The capacity that the pool knows.
+    private var knownCapacity: Int? = ConnectionState.presumedStreams
+    /// Whether a response has begun on the connection, or a stream was reset.
+    var hasResponded = false
+
+    // MARK: Exchanges
+    /// The places of all exchanges on the connection.
+    var places: [ExchangePlace] = []
+    /// The places of the open streams, by the index of the stream's slot.
+    var streams: [ExchangePlace?] = []
+    /// Whether bytes may have arrived that were not received, or space may have become free.
+    var mayHaveArrived = true
+    /// The events of calls that have become ready, to be signalled without the lock.
+    var woken: [WakeEvent] = []
+    /// Events of exchanges that have ended, for others.
+    private var spareEvents: [WakeEvent] = []
+
+    init(_ limits: HTTP2Limits, at now: Deadline) {
+        self.limits = limits
+        frames = ConnectionState(.client, limits: limits, at: now)
+    }
+
+    /// Whether the connection accepts further exchanges.
+    var isUsable: Bool { !isOver && sendFailure == nil && !isRetired && !frames.isDraining }
+
+    /// Whether the peer sends and reads nothing more.
+    var isOver: Bool { hasEnded || receiveFailure != nil || frames.failure != nil }
+
+    /// The number of exchanges that the connection can carry at once now; nil if it accepts no more, now or later.
+    var capacity: Int? { isUsable ? frames.isInDoubt ? 0 : frames.maximumStreams : nil }
+
+    /// Whether at most one exchange uses the connection.
+    var isAlone: Bool { places.count <= 1 }
+
+    /// Ends the use of the connection by further exchanges.
+    mutating func retire() { isRetired = true }
+
+    /// Returns the change of ``capacity`` since the last call; nil if there is none.
+    mutating func takeCapacityChange() -> CapacityChange? {
+        let capacity = capacity
+        guard capacity != knownCapacity else { return nil }
+        knownCapacity = capacity
+        return CapacityChange(capacity: capacity)
+    }
+
+    /// A change of the number of exchanges that the connection can carry at once.
+    struct CapacityChange: Sendable {
+        /// The number; nil if the connection accepts no further exchange, now or later.
+        let capacity: Int?
+    }
+}
+
+// MARK: Streams
+
+extension HTTP2SessionState {
+    /// Returns whether the place's stream is open, and opens it with the head of a request if possible.
+    mutating func open(_ place: ExchangePlace, _ fields: OutgoingFields, endsStream: Bool) -> Bool {
+        join(place)
+        expire()
+        switch frames.open(fields, respondsToHead: place.isHEAD, endsStream: endsStream, at: .now) {
+        case .opened(let stream):
+            place.stream = stream
+            while streams.count <= stream.index { streams.append(nil) }
+            streams[stream.index] = place
+            return true
+        case .full: break
+        case .draining: place.arrivals.fail(ended(.beforeMessage), as: .unprocessed)
+        case .headTooLarge(let limit):
+            let detail = "the request header is larger than the \(ErrorText.bytes(limit)) that the server accepts"
+            place.arrivals.fail(RequestError(.tooLarge(limit: limit), detail: detail))
+        }
+        return false
+    }
+
+    private mutating func join(_ place: ExchangePlace) {
+        guard place.index == nil else { return }
+        place.index = places.count
+        places.append(place)
+    }
+
+    /// Ends the use of the connection by the exchange at `place`; its stream is reset unless both sides have ended it.
+    ///
+    /// With `isTimedOut`, the connection is in doubt if no frame has arrived since the last wait began.
+    mutating func leave(_ place: ExchangePlace, isTimedOut: Bool) {
+        if let stream = place.stream {
+            if isTimedOut { frames.timeOut(stream, waitingSince: place.waitStart ?? .now, at: .now) }
+            frames.reset(stream, .cancel, at: .now)
+            if streams[stream.index] === place { streams[stream.index] = nil }
+            place.stream = nil
+            expire()
+        }
+        if let index = place.index {
+            places.swapAt(index, places.count - 1)
+            places[index].index = index
+            places.removeLast()
+            place.index = nil
+        }
+        if let event = place.event.take() { spareEvents.append(event) }
+        place.wait = nil
+        electReader()
+    }
+
+    /// Queues body bytes of a stream, and returns their number.
+    mutating func queue(_ bytes: UnsafeRawBufferPointer, of stream: StreamSlot, endsStream: Bool) -> Int {
+        var queued = 0
+        while queued < bytes.count {
+            let part = frames.write(stream, bytes.count - queued, endsStream: endsStream)
+            if part == 0 { break }
+            queued += part
+        }
+        bodies.append(contentsOf: bytes.prefix(queued))
+        return queued
+    }
+
+    /// Records that `count` bytes of a body were taken, so that the peer may send as many more.
+    mutating func consumed(_ count: Int, of stream: StreamSlot) {
+        frames.consumed(stream, count, at: .now)
+    }
+}
+
+// MARK: Waiting
+
+extension HTTP2SessionState {
+    /// Begins a wait of the exchange at `place`; returns false if it must continue at once.
+    mutating func beginWait(
+        of place: ExchangePlace, for wanted: Interest, blockingThread: Bool, with reactor: Reactor
+    ) -> Bool {
+        join(place)
+        place.waitStart = place.waitStart ?? .now
+        if place.isNotified {
+            place.isNotified = false
+            return false
+        }
+        if !wanted.isEmpty {
+            if place.arrivals.count > 0 || mayHaveArrived || isOver || sendFailure != nil { return false }
+            if wanted.contains(.writing), canWrite(place) { return false }
+        }
+        place.event = place.event ?? spareEvents.popLast() ?? WakeEvent(on: reactor)
+        place.wait = ExchangePlace.Wait(receives: !wanted.isEmpty, blocksThread: blockingThread)
+        return true
+    }
+
+    private func canWrite(_ place: ExchangePlace) -> Bool {
+        place.stream.map { frames.hasRoom(for: $0) } ?? (frames.isDraining || frames.freePlaces > 0)
+    }
+
+    /// Records that the socket has reported readiness, and resumes a call that waits.
+    mutating func reportReadiness() {
+        mayHaveArrived = true
+        endSpaceWait()
+        electReader()
+    }
+
+    /// Begins the wait of a task that sends the output; returns nil if nothing can be sent, or another one waits.
+    mutating func beginSpaceWait(with reactor: Reactor) -> WakeEvent? {
+        guard spaceEvent == nil, outputCount > 0, sendFailure == nil, !isOver else { return nil }
+        let event = WakeEvent(on: reactor)
+        spaceEvent = event
+        return event
+    }
+
+    private mutating func endSpaceWait() {
+        if let event = spaceEvent.take() { woken.append(event) }
+    }
+
+    /// Resumes one of the calls that wait, if bytes may have arrived; it receives them for all.
+    ///
+    /// A blocked thread is preferred, because a task may have no thread left to run on.
+    mutating func electReader() {
+        guard mayHaveArrived else { return }
+        let readers = places.lazy.filter { $0.wait?.receives == true }
+        if let reader = readers.first(where: { $0.wait?.blocksThread == true }) ?? readers.first { wake(reader) }
+    }
+
+    /// Ends the present wait of the exchange at `place`, or its next one.
+    mutating func notify(_ place: ExchangePlace) {
+        if place.wait == nil { place.isNotified = true } else { wake(place) }
+    }
+
+    mutating func wake(_ place: ExchangePlace) {
+        guard place.wait != nil, let event = place.event else { return }
+        place.wait = nil
+        woken.append(event)
+    }
+
+    mutating func wakeAll() {
+        endSpaceWait()
+        for place in places { wake(place) }
+    }
+}

@@ -1,0 +1,66 @@
+import Requests
+import RequestsHTTP2
+
+/// The arrivals of a stream of HTTP/2 that its exchange has not taken.
+struct StreamArrivals: ~Copyable, Sendable {
+    /// The end of a response.
+    enum End: Sendable {
+        case none
+        case complete
+        case failed(RequestError)
+    }
+
+    /// The heads of responses, interim ones included.
+    var heads: [ResponseEvent] = []
+    var body: [UInt8] = []
+    var trailers = Header.empty
+    private(set) var end = End.none
+    /// Whether the peer has reset the stream, so that it reads nothing more of the request.
+    private(set) var isReset = false
+    /// Whether the peer has reset it only because it needs no more of the request (RFC 9113 §8.1).
+    private(set) var isStopped = false
+    /// The way in which the stream ended alone, before the response; nil if it has not.
+    private(set) var refusal: StreamRefusal?
+    /// The number of bytes, or events without any, that have arrived and were not taken.
+    var count = 0
+
+    /// Whether the response has ended, or the stream has failed.
+    var hasEnded: Bool { if case .none = end { false } else { true } }
+
+    mutating func add(_ head: ResponseEvent) {
+        heads.append(head)
+        count += 1
+    }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        body.append(contentsOf: bytes)
+        count += bytes.count
+    }
+
+    mutating func add(_ trailers: Header) {
+        self.trailers = trailers
+        count += 1
+    }
+
+    mutating func complete() {
+        guard !hasEnded else { return }
+        end = .complete
+        count += 1
+    }
+
+    /// Records that the stream has failed with `error`, unless the response has ended.
+    mutating func fail(_ error: RequestError, as refusal: StreamRefusal? = nil) {
+        guard !hasEnded else { return }
+        end = .failed(error)
+        self.refusal = refusal
+        count += 1
+    }
+
+    /// Records that the peer has reset the stream.
+    mutating func reset(_ error: RequestError, with reset: StreamReset) {
+        isReset = true
+        count += 1
+        isStopped = reset.code == .noError
+        fail(error, as: reset.isUnprocessed ? .unprocessed : .reset)
+    }
+}

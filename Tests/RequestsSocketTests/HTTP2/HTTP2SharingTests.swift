@@ -1,0 +1,307 @@
+import Requests
+import RequestsHTTP2
+import RequestsPOSIX
+import RequestsSocket
+import TestSupport
+import Testing
+
+@Suite("HTTP/2: calls that share a connection", .tags(.concurrent), .timeLimit(.minutes(5)))
+struct HTTP2SharingTests {
+    @Test("calls at once use the one connection of their origin", .rows("H-30", "H-46"))
+    func oneConnection() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, let head) = arrival else { continue }
+                script.respond(to: slot, body: head.path ?? "", on: line)
+            }
+        }
+        let executor = SocketExecutor.http2()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<64 {
+                let request = try peer.request(.get, "/\(number)")
+                group.addTask {
+                    let text = try await executor.execute(request).text
+                    #expect(text == "/\(number)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(peer.connections == 1 && executor.connections == (1, 1))
+    }
+
+    @Test(
+        "a call that is cancelled, or whose time limit passes, resets its stream only", .rows("H-24", "H-26"),
+        arguments: [false, true])
+    func reset(byLimit: Bool) async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            var kept: StreamSlot?
+            while let arrival = script.next(on: line) {
+                switch arrival {
+                case .head(let slot, let head):
+                    peer.note(head.path ?? "")
+                    if head.path == "/kept" { kept = slot }
+                case .reset(_, let code):
+                    peer.note("\(code)")
+                    if let kept { script.respond(to: kept, on: line) }
+                default: break
+                }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        let kept = try peer.request(.get, "/kept")
+        let keptCall = Task { try await executor.execute(kept).text }
+        await eventually { peer.notes == ["/kept"] }
+        var request = try peer.request(.get, "/lost")
+        if byLimit { request.timeouts.firstByte = .milliseconds(20) }
+        let call = Task { [request] in await executor.failure(of: request) }
+        await eventually { peer.notes.count >= 2 }
+        if !byLimit { call.cancel() }
+        #expect(await call.value?.reason == (byLimit ? .timedOut(.firstByte) : .cancelled))
+        #expect(try await keptCall.value == "ok")
+        #expect(peer.notes == ["/kept", "/lost", "CANCEL"] && peer.connections == 1)
+        #expect(executor.connections == (1, 1))
+    }
+
+    @Test("of the streams at GOAWAY, those above its last one are sent again, and the others finish", .rows("H-20"))
+    func goAway() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+            var slots: [StreamSlot] = []
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, let head) = arrival else { continue }
+                slots.append(slot)
+                if number > 0 || slots.count < 3 { peer.note("\(number) \(head.path ?? "")") }
+                if number > 0 { script.respond(to: slot, on: line) }
+                guard number == 0, slots.count == 3 else { continue }
+                script.send(on: line) { $0.goAway(lastStream: slots[1].stream, .noError) }
+                for slot in slots.prefix(2) { script.respond(to: slot, on: line) }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        let calls = try await (0..<3).asyncMap { number in
+            let request = try peer.request(.post, "/\(number)", body: .bytes(Data("x".utf8)))
+            let call = Task { try await executor.execute(request).metrics.transmissions }
+            await eventually { number == 2 || peer.notes.count == number + 1 }
+            return call
+        }
+        var transmissions: [Int] = []
+        for call in calls { transmissions.append(try await call.value) }
+        #expect(transmissions == [1, 1, 2])
+        #expect(peer.notes == ["0 /0", "0 /1", "1 /2"])
+        await eventually { executor.connections == (1, 1) }
+    }
+
+    @Test("servers that end connections after 50 requests execute each of 1,000 requests once", .rows("H-44"))
+    func rotation() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            var accepted: [StreamSlot: String] = [:]
+            var acceptedCount = 0
+            while let arrival = script.next(on: line) {
+                switch arrival {
+                case .head(let slot, let head) where acceptedCount < 50:
+                    accepted[slot] = head.path
+                    acceptedCount += 1
+                    if acceptedCount == 50 {
+                        script.send(on: line) { $0.goAway(lastStream: slot.stream, .noError) }
+                    }
+                case .ended(let slot):
+                    guard let path = accepted.removeValue(forKey: slot) else { continue }
+                    peer.note(path)
+                    script.respond(to: slot, on: line)
+                default: break
+                }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<32 {
+                group.addTask {
+                    for number in stride(from: worker, to: 1_000, by: 32) {
+                        let request = try peer.request(.post, "/\(number)", body: .bytes(Data("x".utf8)))
+                        _ = try await executor.execute(request)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(peer.notes.count == 1_000 && Set(peer.notes).count == 1_000)
+        #expect(peer.connections >= 20)
+    }
+
+    @Test("a caller that does not read its body stops its own stream only", .rows("H-17"))
+    func pausedReader() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            var large: StreamSlot?
+            while let arrival = script.next(on: line) {
+                switch arrival {
+                case .head(let slot, let head) where head.path == "/large":
+                    large = slot
+                    script.sendHead(200, to: slot, on: line)
+                    peer.note("\(script.sendBody(of: 10 << 20, to: slot, on: line))")
+                case .head(let slot, _):
+                    script.respond(to: slot, on: line)
+                    if let large, script.sendBody(of: 10 << 20, to: large, on: line) > 0 { peer.note("more") }
+                case .reset(_, let code): peer.note("\(code)")
+                default: break
+                }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        var stream = try await executor.execute(peer.request(.get, "/large", delivery: .streamed)).stream
+        for _ in 0..<99 { #expect(try await executor.execute(peer.request()).text == "ok") }
+        #expect(peer.notes == ["\(256 << 10)"] && peer.connections == 1)
+        #expect(try await stream?.next()?.isEmpty == false)
+        stream = nil
+        await eventually { peer.notes.last == "CANCEL" }
+        #expect(try await executor.execute(peer.request()).text == "ok")
+        #expect(peer.connections == 1)
+    }
+
+    @Test("calls beyond the streams that the server allows wait for a place", .rows("H-18", "H-25"))
+    func places() async throws {
+        var limits = HTTP2Limits()
+        limits.concurrentStreams = 2
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, peer in
+            var open: [StreamSlot] = []
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, _) = arrival else { continue }
+                open.append(slot)
+                peer.note("\(open.count)")
+                while open.count > 1 || peer.notes.count.isMultiple(of: 2), let slot = open.popLast() {
+                    script.respond(to: slot, on: line)
+                }
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
+        async let first = executor.execute(peer.request())
+        async let second = executor.execute(peer.request())
+        _ = try await (first, second)
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<20 {
+                let request = try peer.request()
+                group.addTask { try await executor.execute(request).text }
+            }
+            for try await text in group { #expect(text == "ok") }
+        }
+        #expect(peer.connections == 1 && !peer.notes.contains("3"))
+    }
+
+    @Test("two uploads whose sources pause share the window of the connection, and both end", .rows("H-45"))
+    func uploads() async throws {
+        var limits = HTTP2Limits()
+        limits.streamWindow = 65_535
+        limits.connectionWindow = 65_535
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, _ in
+            var counts: [StreamSlot: Int] = [:]
+            while let arrival = script.next(on: line) {
+                switch arrival {
+                case .data(let slot, let bytes): counts[slot, default: 0] += bytes.count
+                case .ended(let slot): script.respond(to: slot, body: "\(counts[slot] ?? 0)", on: line)
+                default: break
+                }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<2 {
+                let body = RequestBody.stream(length: nil, isReplayable: false) { PausingPieces(40) }
+                let request = try peer.request(.post, body: body)
+                group.addTask { try await executor.execute(request).text }
+            }
+            for try await text in group { #expect(text == "\(40 * 10_000)") }
+        }
+        #expect(peer.connections == 1)
+    }
+
+    @Test("after a time-out on a connection without a sign of life, new calls use another one", .rows("H-26", "H-42"))
+    func silence() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, _ in
+            while let request = script.request(on: line) {
+                if number == 0, request.head.path == "/silent" { return line.waitForStop() }
+                script.respond(to: request.slot, on: line)
+            }
+        }
+        let executor = SocketExecutor.http2()
+        _ = try await executor.execute(peer.request())
+        var request = try peer.request(.get, "/silent")
+        request.timeouts.firstByte = .milliseconds(50)
+        #expect(await executor.failure(of: request)?.reason == .timedOut(.firstByte))
+        for _ in 0..<3 { #expect(try await executor.execute(peer.request()).text == "ok") }
+        #expect(peer.connections == 2)
+    }
+
+    @Test("drain and the end of an executor let running streams finish", .rows("H-51"))
+    func draining() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            while let request = script.request(on: line) {
+                peer.note("request")
+                _ = peer.waitForResume()
+                script.respond(to: request.slot, on: line)
+            }
+            peer.note("end")
+        }
+        let executor = SocketExecutor.http2()
+        let request = try peer.request()
+        let call = Task { try await executor.execute(request).text }
+        await eventually { peer.notes == ["request"] }
+        let drain = Task { await executor.drain(until: .now + .seconds(60)) }
+        await eventually { executor.isDraining }
+        #expect(await executor.failure(of: request)?.reason == .executorClosed)
+        peer.resume()
+        #expect(try await call.value == "ok")
+        #expect(await drain.value)
+        await eventually { peer.notes == ["request", "end"] }
+        #expect(executor.connections.open == 0)
+    }
+
+    @Test(
+        "blocked threads and tasks share connections on few threads", .rows("H-31", "R-52"),
+        arguments: [1, 2, 16], [1, 3])
+    func blockedThreads(threads: Int, connections: Int) async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, let head) = arrival else { continue }
+                line.pause()
+                script.respond(to: slot, body: head.path ?? "", on: line)
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = connections }
+        try await withThreads(threads) { threads in
+            try await withTaskExecutorPreference(threads) {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<32 {
+                        let request = try peer.request(.get, "/\(number)").with { $0.timeouts.connect = .seconds(100) }
+                        group.addTask {
+                            let response =
+                                number.isMultiple(of: 2)
+                                ? try await executor.execute(request) : try executor.inPlace(request).get()
+                            #expect(response.text == "/\(number)")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+        #expect(peer.mostConnections <= connections + 1 && executor.waiters == 0)
+    }
+}
+
+/// A source that pauses before each of its pieces of 10,000 bytes.
+private struct PausingPieces: RequestBody.Source {
+    private var count: Int
+    init(_ count: Int) { self.count = count }
+
+    mutating func next() async throws -> Data? {
+        if count == 0 { return nil }
+        count -= 1
+        for _ in 0..<10 { await Task.yield() }
+        return Data(count: 10_000)
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}
