@@ -7,8 +7,8 @@ import Testing
 // The cases are not in the repository. Without the folder, these suites are skipped.
 @Suite("HPACK stories", .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct HPACKStoryTests {
-    /// The number of blocks of each encoding that are cut at every offset: all of them with REQUESTS_LARGE.
-    static let cutBlocks = ProcessInfo.processInfo.environment["REQUESTS_LARGE"] == nil ? 2 : Int.max
+    /// The number of blocks of each encoding that are cut at every offset; `.ci/cuts` cuts all of them.
+    static let cutBlocks = 2
 
     @Test("the files are loaded")
     func files() {
