@@ -198,17 +198,19 @@ let testTargets = [
         swiftSettings: [.swiftLanguageMode(.v6)]),
 ]
 
-let uninstrumentedTests = [
-    "EndToEndTests", "HouseTests", "ReadmeTests", "ReadmeV032Mode5Tests", "ReadmeV032Mode6Tests",
+/// The tests of sequential code, and what only they use.
+let uninstrumented = [
+    "EndToEndTests", "HouseTests", "ManyEndpoints", "ReadmeTests", "ReadmeV032Mode5Tests", "ReadmeV032Mode6Tests",
     "RequestsFoundationTests", "RequestsHTTP1Tests", "RequestsHTTP2Tests", "RequestsURLSessionTests",
-    "RequestsXMLTests",
+    "RequestsXMLTests", "requests-blocking-only", "requests-first-day", "requests-main-actor-app",
+    "requests-readme-program", "requests-second-day", "requests-socket-only",
 ]
 
 let package = Package(
     name: "Requests",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
-    targets: libraries + foundations + fixtures + (isInstrumented ? [] : programs)
-        + testTargets.filter { !isInstrumented || !uninstrumentedTests.contains($0.name) },
+    targets: libraries + foundations + (isInstrumented ? [] : programs)
+        + (fixtures + testTargets).filter { !isInstrumented || !uninstrumented.contains($0.name) },
     swiftLanguageModes: [.v6]
 )
