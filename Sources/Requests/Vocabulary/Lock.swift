@@ -16,7 +16,7 @@ public import CRequestsClock
         @usableFromInline var mutex = pthread_mutex_t()
         @usableFromInline var value: Value
 
-        @inlinable
+        @inlinable  // a part of the initializer of `Lock`
         init(_ value: consuming Value) { self.value = value }
     }
 
@@ -39,8 +39,7 @@ public import CRequestsClock
     /// Runs `body` with exclusive access to the value, and returns its result.
     ///
     /// `body` must not use the same lock again.
-    @inlinable
-    @inline(__always)
+    @inlinable  // a call from another module would look up metadata, 900 instructions each time (decision 0008)
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -52,7 +51,6 @@ public import CRequestsClock
     /// Runs `body` with exclusive access to the value; returns nil without running it when another thread has the lock.
     ///
     /// It is for a forked child, where the thread that had the lock no longer exists (decision 0019).
-    @inlinable
     public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
