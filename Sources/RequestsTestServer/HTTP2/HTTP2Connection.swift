@@ -269,7 +269,7 @@ extension HTTP2Connection {
         }
     }
 
-    /// Queues a head, of which only the first `count` bytes of its frames are sent.
+    /// Queues a head; the connection is closed after the first `count` bytes of its frames.
     func respond(to slot: StreamSlot, _ fields: OutgoingFields, closingAfter count: Int) {
         change { state, now, events in
             let start = state.output.count
