@@ -40,8 +40,9 @@ package final class Channel: Sendable {
         guard !reactor.isInherited else { return }
         let (token, observer, isAdded) = registration.withLock { ($0.token, $0.observer, $0.isAdded) }
         if isAdded { reactor.core.queue.remove(socket.number) }
-        if let token { reactor.core.table.withLock { $0.remove(token) } }
-        if let observer { reactor.core.table.withLock { $0.remove(observer) } }
+        if let token { _ = reactor.core.table.withLock { $0.remove(token) } }
+        // Its function may own events, whose release needs the table.
+        if let observer { _ = reactor.core.table.withLock { $0.remove(observer) } }
     }
 }
 
@@ -248,16 +249,24 @@ extension Channel {
 extension Channel {
     /// Calls `onReport` on the reactor's thread whenever bytes have arrived, or can be sent again, from now on.
     ///
-    /// Readiness that exists already is reported. No task may wait for the channel, now or later. Further calls have
+    /// The function learns whether the peer has ended its sending side, or the connection has failed. Readiness that
+    /// exists already is reported. No task may wait for the channel, now or later. Further calls have
     /// no effect.
-    package func reportAll(to onReport: @escaping @Sendable () -> Void) throws(SystemError) {
+    package func reportAll(
+        to onReport: @escaping @Sendable (_ hasEnded: Bool) -> Void
+    ) throws(SystemError) {
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in
                 guard registration.observer == nil else { return }
                 try reactor.checkProcess()
                 let token = reactor.core.table.withLock { $0.insert(WaitPoint(onReport: onReport)) }
+                do throws(SystemError) {
+                    try reactor.core.queue.reportAll(socket.number, token: token, isAdded: registration.isAdded)
+                } catch {
+                    _ = reactor.core.table.withLock { $0.remove(token) }
+                    throw error
+                }
                 registration.observer = token
-                try reactor.core.queue.reportAll(socket.number, token: token, isAdded: registration.isAdded)
                 registration.isAdded = true
             }
         }

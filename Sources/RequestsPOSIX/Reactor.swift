@@ -169,7 +169,7 @@ final class ReactorCore: WaitClock, Sendable {
             if event.token == .wakeSignal {
                 signal.drain()
             } else {
-                table.withLock { $0[event.token] }?.deliver(event.ready)
+                table.withLock { $0[event.token] }?.deliver(event.ready, hasEnded: event.hasEnded)
             }
         }
     }
@@ -210,10 +210,12 @@ struct SlotTable {
         return SlotToken(slot: UInt32(slots.count - 1), generation: 0)
     }
 
-    mutating func remove(_ token: SlotToken) {
-        guard self[token] != nil else { return }
+    /// Removes a point and returns it, to be released without the lock.
+    mutating func remove(_ token: SlotToken) -> WaitPoint? {
+        guard let point = self[token] else { return nil }
         slots[Int(token.slot)].point = nil
         vacant.append(token.slot)
+        return point
     }
 
     subscript(token: SlotToken) -> WaitPoint? {

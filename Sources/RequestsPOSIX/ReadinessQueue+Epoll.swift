@@ -92,7 +92,8 @@ struct ReadinessQueue: ~Copyable, Sendable {
             var ready = Interest.none
             if event.events & rp_epoll_readable != 0 { ready.insert(.reading) }
             if event.events & rp_epoll_writable != 0 { ready.insert(.writing) }
-            report(ReadinessEvent(token: SlotToken(bits: event.data.u64), ready: ready))
+            let hasEnded = event.events & rp_epoll_ended != 0
+            report(ReadinessEvent(token: SlotToken(bits: event.data.u64), ready: ready, hasEnded: hasEnded))
         }
     }
 }

@@ -103,7 +103,8 @@ struct ReadinessQueue: ~Copyable, Sendable {
             var ready: Interest = Int32(event.filter) == EVFILT_WRITE ? .writing : .reading
             // The peer is gone in both directions: a wait in the other one must end as well.
             if Int32(event.flags) & EV_EOF != 0, Int32(event.filter) == EVFILT_WRITE { ready.insert(.reading) }
-            report(ReadinessEvent(token: SlotToken(bits: event.udata), ready: ready))
+            let hasEnded = Int32(event.flags) & EV_EOF != 0
+            report(ReadinessEvent(token: SlotToken(bits: event.udata), ready: ready, hasEnded: hasEnded))
         }
     }
 }

@@ -20,7 +20,7 @@ package final class WakeEvent: Sendable {
         // In a forked child a thread that does not exist there may have held the table's lock (decision 0019).
         guard !reactor.isInherited else { return }
         let token = token
-        reactor.core.table.withLock { $0.remove(token) }
+        _ = reactor.core.table.withLock { $0.remove(token) }
     }
 
     /// Ends the current wait, or the next one.

@@ -60,6 +60,8 @@ struct SharingRun {
     var steps: [Int] = []
     var served = 0
     var joined = 0
+    /// The number of changes of places so far.
+    var changes = 0
 
     init(_ limits: PoolLimits, origins: Int, seed: UInt64, exceeds: Bool) {
         self.limits = limits
@@ -305,7 +307,8 @@ extension SharingRun {
         guard let link = links.filter({ $0.places != nil }).randomElement(using: &random) else { return }
         let places = Int.random(in: 0...4, using: &random)
         link.places = places
-        try note(ledger.setPlaces(in: link.slotNumber, to: places))
+        changes += 1
+        try note(ledger.setPlaces(in: link.slotNumber, to: places, change: changes))
     }
 
     private mutating func retire() throws {

@@ -114,12 +114,13 @@ struct PoolLedgerSharingTests {
         #expect(grants.waiters.count == 100 && waiting.prefix(99).allSatisfy { $0.hasPlace } && waiting[99].hasSlot)
         #expect(ledger.open == 2 && ledger.idle == 0)
         // The peer allows fewer, then more.
-        #expect(ledger.setPlaces(in: link.slotNumber, to: 50).waiters.isEmpty)
+        #expect(ledger.setPlaces(in: link.slotNumber, to: 50, change: 1).waiters.isEmpty)
         for _ in 0..<50 {
             #expect(ledger.putBack(link).text == "used")
         }
         #expect(waiting[100].isWaiting)
-        #expect(ledger.setPlaces(in: link.slotNumber, to: 60).waiters.count == 10)
+        #expect(ledger.setPlaces(in: link.slotNumber, to: 60, change: 3).waiters.count == 10)
+        #expect(ledger.setPlaces(in: link.slotNumber, to: 70, change: 2).waiters.isEmpty)
         #expect(ledger.putBack(link).text == "granted" && waiting[110].hasPlace && waiting[111].isWaiting)
     }
 

@@ -113,6 +113,6 @@ package protocol Carrier: ~Copyable, Sendable {
 package enum StreamRefusal: Sendable {
     /// The peer may have acted on the request.
     case reset
-    /// The peer has declared that it has not acted on the request.
+    /// The peer has declared that it has not acted on the request, or nothing of the request was sent.
     case unprocessed
 }

@@ -15,7 +15,10 @@ protocol PooledCarrier: Carrier {
     func receivesAtOnce(on thread: CallingThread?) -> Bool
 
     /// Begins a wait for a direction of `wanted`, or for ``readiness``, and returns what to wait for.
-    func beginWait(for wanted: Interest) -> CarrierWait
+    func beginWait(for wanted: Interest, by caller: WaitingCaller) -> CarrierWait
+
+    /// Returns whether the exchange continues once more after the time limit of a wait, to receive what has arrived.
+    func continuesAfterTimeOut() -> Bool
 
     /// Records that the time limit of a wait has passed, so that the exchange ends.
     func timeOut()
@@ -192,7 +195,9 @@ extension Connection {
         try await wait(for: directions, by: deadline, on: thread)
     }
 
-    func beginWait(for wanted: Interest) -> CarrierWait { .socket(wanted) }
+    func beginWait(for wanted: Interest, by caller: WaitingCaller) -> CarrierWait { .socket(wanted) }
+
+    func continuesAfterTimeOut() -> Bool { false }
 
     func timeOut() {}
 
@@ -211,7 +216,7 @@ extension Connection {
         if let thread, waitInPlace(for: wanted, by: deadline, on: thread, #isolation) { return }
         guard let http2 else { return }
         do throws(SystemError) {
-            try channel.reportAll { http2.access { $0.reportReadiness() } }
+            try channel.reportAll { [weak self] in self?.report(hasEnded: $0, to: http2) }
         } catch {
             throw .failed(error)
         }
@@ -223,11 +228,12 @@ extension Connection {
         }
     }
 
-    /// Sends the output of HTTP/2, and waits for space at most ``spaceLimit`` at a time.
+    /// Sends the output of HTTP/2; what the socket does not accept is sent when it does, unless that takes longer than
+    /// ``spaceLimit``.
     func sendOutput(of http2: HTTP2Session) async {
         func flush() -> WakeEvent? {
             http2.access { state in
-                state.isFlushPlanned = false
+                state.flushRequest = nil
                 state.flush(to: &stream)
                 return state.beginSpaceWait(with: channel.reactor)
             }
@@ -236,13 +242,32 @@ extension Connection {
             do throws(WaitError) {
                 try await wait(for: event, inPlace: .none, until: .distantFuture, by: .after(Self.spaceLimit), on: nil)
             } catch {
-                http2.access { $0.failSending(.system(.peerIsGone)) }
+                return http2.access { state in
+                    state.endSpaceWait()
+                    // Otherwise the calls have limits of their own, and send when they continue.
+                    if state.places.isEmpty { state.failSending(.system(.peerIsGone)) }
+                }
             }
         }
     }
 
     /// The time for which output of exchanges that have ended may wait for space: 60 s.
     private static var spaceLimit: Duration { .seconds(60) }
+
+    /// Resumes a call of HTTP/2 after a report of the socket.
+    ///
+    /// If none waits, because callers do not read their bodies or sources produce nothing, a task receives later.
+    private func report(hasEnded: Bool, to http2: HTTP2Session) {
+        let (mustAttend, hasOutput) = http2.access { state in
+            (!state.reportReadiness(hasEnded: hasEnded) && state.planAttendance(), state.outputCount > 0)
+        }
+        guard mustAttend else { return }
+        Task {
+            // The caller may continue soon.
+            if !hasOutput { try? await channel.reactor.sleep(until: .after(.seconds(1))) }
+            http2.access { $0.attend(over: &stream) }
+        }
+    }
 
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
     func takeTurn(by deadline: Deadline) async throws(WaitError) {

@@ -53,10 +53,11 @@ enum Transmissions {
     private static func performAnother<C>(
         after exchange: consuming UniqueBox<SocketExchange<C>>, _ error: RequestError
     ) async throws(RequestError) -> RawResponse {
-        let (slot, isShared) = (exchange.value.connection.slot, exchange.value.connection.isShared)
+        // Other calls may use the slot of a shared connection; this call would wait for it if it kept it.
+        let slot = exchange.value.connection.isShared ? nil : exchange.value.connection.slot
         let plan = try exchange.repeated(after: error)
-        let transmission = try await isShared ? connected(plan) : reconnected(plan, in: slot)
-        return try await perform(transmission)
+        guard let slot else { return try await perform(connected(plan)) }
+        return try await perform(reconnected(plan, in: slot))
     }
 
     /// Returns the transmission over a new connection in `slot`.
@@ -111,7 +112,9 @@ extension SocketExchange {
     ) async throws(RequestError) {
         let deadline = beginWait(until: limit)
         do throws(WaitError) {
-            switch exchange.transfer.carrier.beginWait(for: wanted) {
+            let isolation: (any Actor)? = #isolation
+            let caller: WaitingCaller = isolation != nil ? .actor : thread != nil ? .thread : .task
+            switch exchange.transfer.carrier.beginWait(for: wanted, by: caller) {
             case .socket(let directions): try await connection.wait(for: directions, by: deadline, on: thread)
             case .event(let event, let directions, let end):
                 try await connection.wait(for: event, inPlace: directions, until: end, by: deadline, on: thread)
@@ -125,6 +128,7 @@ extension SocketExchange {
     private mutating func endWait(
         with error: WaitError, until limit: Deadline, in phase: RequestError.Phase
     ) throws(RequestError) {
+        if case .timedOut = error, exchange.transfer.carrier.continuesAfterTimeOut() { return }
         do throws(RequestError) {
             try exchange.fail(error, until: limit, in: phase)
         } catch let failure {

@@ -7,6 +7,7 @@ import Requests
 /// | failure                                            | may the server have acted? | another transmission         |
 /// |----------------------------------------------------|----------------------------|------------------------------|
 /// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request, twice      |
+/// | before a byte of the head was written (HTTP/2)     | no                         | of every request, twice      |
 /// | before a byte was written to a reused connection   | no                         | of every request             |
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
 /// | on a new connection, or for another reason         | perhaps                    | never                        |

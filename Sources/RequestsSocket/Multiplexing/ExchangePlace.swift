@@ -27,12 +27,26 @@ final class ExchangePlace: @unchecked Sendable {
     struct Wait {
         /// Whether the exchange receives when it resumes.
         let receives: Bool
-        /// Whether it blocks a thread.
-        let blocksThread: Bool
+        let caller: WaitingCaller
+
+        init(receives: Bool, _ caller: WaitingCaller) {
+            self.receives = receives
+            self.caller = caller
+        }
     }
 
     init(isHEAD: Bool, collectingUpTo collectingLimit: Int?) {
         self.isHEAD = isHEAD
         self.collectingLimit = collectingLimit
     }
+}
+
+/// The caller of an exchange that waits.
+enum WaitingCaller: Sendable {
+    /// A thread that it blocks.
+    case thread
+    /// A task of the pool, or of another executor.
+    case task
+    /// A task on an actor, which may be busy.
+    case actor
 }

@@ -23,7 +23,10 @@ final class HTTP2Session: Sendable {
         var woken: [WakeEvent] = []
         defer { for event in woken { event.signal() } }
         return try state.withLock { (state) throws(Failure) -> Value in
-            defer { swap(&woken, &state.woken) }
+            defer {
+                state.checkTimekeeper()
+                swap(&woken, &state.woken)
+            }
             return try body(&state)
         }
     }

@@ -21,8 +21,9 @@ extension HTTP2SessionState {
         do throws(StreamError) {
             switch try result.get() {
             case .bytes(let count):
-                // A short receive shows that nothing is left, but not with TLS, which receives records.
-                mayHaveArrived = bytes.isSecured || count == Self.receiveSize || bytes.channel.hasFaults
+                // A short receive shows that nothing is left, except the end; TLS receives records.
+                let isShort = count < Self.receiveSize && !bytes.isSecured && !bytes.channel.hasFaults
+                mayHaveArrived = !isShort || isEndReported
                 return true
             case .end:
                 hasEnded = true
@@ -39,7 +40,6 @@ extension HTTP2SessionState {
     }
 
     private mutating func read(_ bytes: UnsafeRawBufferPointer) {
-        let (wasUsable, deadline) = (isUsable, frames.deadline)
         do throws(HTTP2Error) {
             try frames.receive(Span(_unsafeBytes: bytes), at: .now, into: &events)
             handleEvents(of: bytes)
@@ -47,8 +47,6 @@ extension HTTP2SessionState {
             handleEvents(of: bytes)
             fail(error)
         }
-        // Calls that wait must end at the new instant, and calls for new streams must not wait.
-        if frames.deadline < deadline || wasUsable && !isUsable { wakeAll() }
     }
 
     private mutating func fail(_ error: HTTP2Error) {

@@ -8,7 +8,25 @@ extension HTTP2SessionState {
     var outputCount: Int { frames.outputCount - sent }
 
     /// Returns whether the peer may have received a byte of the head of the request.
-    func hasSentHead(of stream: StreamSlot) -> Bool { sent > 0 || frames.hasSentHead(of: stream) }
+    func hasSentHead(of stream: StreamSlot, over bytes: borrowing ByteStream) -> Bool {
+        frames.hasSentHead(of: stream, beside: bytes.hasPartialWrite ? output.count : sent)
+    }
+
+    /// Requests a task that sends the output, together with the output of other tasks that are ready to run.
+    mutating func requestFlush() {
+        guard flushRequest == nil, outputCount > 0 else { return }
+        flushRequest = .now
+        mustCreateTask = true
+    }
+
+    /// Returns whether a task must be created that sends the output.
+    mutating func takeFlushRequest() -> Bool {
+        defer { mustCreateTask = false }
+        return mustCreateTask
+    }
+
+    /// Whether the task that sends the output is late, as on a busy executor: more than 1 ms.
+    var isFlushLate: Bool { flushRequest.map { $0.advanced(by: .milliseconds(1)) <= .now } ?? false }
 
     /// Sends what is queued, and returns whether anything was sent.
     @discardableResult
@@ -25,7 +43,7 @@ extension HTTP2SessionState {
             }
             do throws(StreamError) {
                 guard case .bytes(let count) = try result.get() else {
-                    if bytes.channel.takeDelay() { reportReadiness() }
+                    if bytes.channel.takeDelay() { reportReadiness(hasEnded: false) }
                     break
                 }
                 hasSent = true

@@ -14,8 +14,10 @@ struct HTTP2SessionState: ~Copyable {
     var output: [UInt8] = []
     /// The number of bytes of `output` that were sent.
     var sent = 0
-    /// Whether a task will send the output.
-    var isFlushPlanned = false
+    /// The instant at which a task was requested that sends the output; nil if there is none.
+    var flushRequest: Deadline?
+    /// Whether that task has not been created yet.
+    var mustCreateTask = false
     /// The event of the task that waits for space for the output; nil if none waits.
     private var spaceEvent: WakeEvent?
     /// The error that ended sending.
@@ -27,8 +29,9 @@ struct HTTP2SessionState: ~Copyable {
     /// Whether the connection is to carry no further exchange.
     private var isRetired = false
     var goAway: Frame.GoAway?
-    /// The capacity that the pool knows.
+    /// The capacity that the pool knows, and the number of its changes.
     private var knownCapacity: Int? = ConnectionState.presumedStreams
+    private var capacityChanges = 0
     /// Whether a response has begun on the connection, or a stream was reset.
     var hasResponded = false
 
@@ -39,6 +42,13 @@ struct HTTP2SessionState: ~Copyable {
     var streams: [ExchangePlace?] = []
     /// Whether bytes may have arrived that were not received, or space may have become free.
     var mayHaveArrived = true
+    /// Whether a task will receive and send for calls that do not continue.
+    private var isAttendancePlanned = false
+    /// Whether the end of the connection was reported.
+    var isEndReported = false
+    /// The call whose wait ends at ``timekeeperEnd``, the deadline of the frames; nil if none does.
+    private var timekeeper: ExchangePlace?
+    private var timekeeperEnd = Deadline.distantFuture
     /// The events of calls that have become ready, to be signalled without the lock.
     var woken: [WakeEvent] = []
     /// Events of exchanges that have ended, for others.
@@ -69,13 +79,16 @@ struct HTTP2SessionState: ~Copyable {
         let capacity = capacity
         guard capacity != knownCapacity else { return nil }
         knownCapacity = capacity
-        return CapacityChange(capacity: capacity)
+        capacityChanges += 1
+        return CapacityChange(capacity: capacity, number: capacityChanges)
     }
 
     /// A change of the number of exchanges that the connection can carry at once.
     struct CapacityChange: Sendable {
         /// The number; nil if the connection accepts no further exchange, now or later.
         let capacity: Int?
+        /// The number of this change; later ones are higher.
+        let number: Int
     }
 }
 
@@ -124,8 +137,8 @@ extension HTTP2SessionState {
             places.removeLast()
             place.index = nil
         }
+        endWait(of: place)
         if let event = place.event.take() { spareEvents.append(event) }
-        place.wait = nil
         electReader()
     }
 
@@ -152,7 +165,7 @@ extension HTTP2SessionState {
 extension HTTP2SessionState {
     /// Begins a wait of the exchange at `place`; returns false if it must continue at once.
     mutating func beginWait(
-        of place: ExchangePlace, for wanted: Interest, blockingThread: Bool, with reactor: Reactor
+        of place: ExchangePlace, for wanted: Interest, _ caller: WaitingCaller, with reactor: Reactor
     ) -> Bool {
         join(place)
         place.waitStart = place.waitStart ?? .now
@@ -165,7 +178,11 @@ extension HTTP2SessionState {
             if wanted.contains(.writing), canWrite(place) { return false }
         }
         place.event = place.event ?? spareEvents.popLast() ?? WakeEvent(on: reactor)
-        place.wait = ExchangePlace.Wait(receives: !wanted.isEmpty, blocksThread: blockingThread)
+        place.wait = ExchangePlace.Wait(receives: !wanted.isEmpty, caller)
+        if timekeeper == nil, frames.deadline < .distantFuture {
+            timekeeper = place
+            timekeeperEnd = frames.deadline
+        }
         return true
     }
 
@@ -173,11 +190,46 @@ extension HTTP2SessionState {
         place.stream.map { frames.hasRoom(for: $0) } ?? (frames.isDraining || frames.freePlaces > 0)
     }
 
-    /// Records that the socket has reported readiness, and resumes a call that waits.
-    mutating func reportReadiness() {
+    /// Returns whether a task must be created that receives and sends for calls that do not continue; it calls
+    /// ``attend(over:)``.
+    mutating func planAttendance() -> Bool {
+        guard !places.isEmpty, !isAttendancePlanned else { return false }
+        isAttendancePlanned = true
+        return true
+    }
+
+    /// Receives and sends if no call has since: the peer may expect acknowledgements.
+    mutating func attend(over bytes: inout ByteStream) {
+        isAttendancePlanned = false
+        guard mayHaveArrived else { return }
+        for _ in 0..<Self.receives { guard receive(from: &bytes) else { break } }
+        flush(to: &bytes)
+    }
+
+    /// Returns the instant at which the wait at `place` ends to check the time limits of the frames.
+    func waitEnd(of place: ExchangePlace) -> Deadline { timekeeper === place ? timekeeperEnd : .distantFuture }
+
+    /// Ends the wait of the exchange at `place`, if it waits.
+    mutating func endWait(of place: ExchangePlace) {
+        place.wait = nil
+        guard timekeeper === place else { return }
+        timekeeper = nil
+        timekeeperEnd = .distantFuture
+    }
+
+    /// Ensures that a call that waits checks the time limits of the frames in time.
+    mutating func checkTimekeeper() {
+        guard frames.deadline < timekeeperEnd else { return }
+        if let next = timekeeper ?? places.first(where: { $0.wait != nil }) { wake(next) }
+    }
+
+    /// Records that the socket has reported readiness, and resumes a call that waits; returns whether there is one.
+    @discardableResult
+    mutating func reportReadiness(hasEnded: Bool) -> Bool {
         mayHaveArrived = true
+        if hasEnded { isEndReported = true }
         endSpaceWait()
-        electReader()
+        return electReader()
     }
 
     /// Begins the wait of a task that sends the output; returns nil if nothing can be sent, or another one waits.
@@ -188,17 +240,29 @@ extension HTTP2SessionState {
         return event
     }
 
-    private mutating func endSpaceWait() {
+    mutating func endSpaceWait() {
         if let event = spaceEvent.take() { woken.append(event) }
     }
 
     /// Resumes one of the calls that wait, if bytes may have arrived; it receives them for all.
     ///
-    /// A blocked thread is preferred, because a task may have no thread left to run on.
-    mutating func electReader() {
-        guard mayHaveArrived else { return }
-        let readers = places.lazy.filter { $0.wait?.receives == true }
-        if let reader = readers.first(where: { $0.wait?.blocksThread == true }) ?? readers.first { wake(reader) }
+    /// A blocked thread is preferred, because a task may have no thread left to run on, and an actor may be busy.
+    ///
+    /// - Returns: Whether a call was resumed.
+    @discardableResult
+    mutating func electReader() -> Bool {
+        guard mayHaveArrived else { return false }
+        var reader: ExchangePlace?
+        for place in places {
+            guard let wait = place.wait, wait.receives else { continue }
+            if wait.caller == .thread {
+                reader = place
+                break
+            }
+            if reader == nil || reader?.wait?.caller == .actor && wait.caller == .task { reader = place }
+        }
+        if let reader { wake(reader) }
+        return reader != nil
     }
 
     /// Ends the present wait of the exchange at `place`, or its next one.
@@ -208,7 +272,7 @@ extension HTTP2SessionState {
 
     mutating func wake(_ place: ExchangePlace) {
         guard place.wait != nil, let event = place.event else { return }
-        place.wait = nil
+        endWait(of: place)
         woken.append(event)
     }
 

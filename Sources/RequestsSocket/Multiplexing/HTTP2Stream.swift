@@ -25,6 +25,8 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     /// Whether the exchange blocks a thread.
     private var blocksThread = false
     private var isTimedOut = false
+    /// Whether the exchange has looked for arrivals since its time limit has passed.
+    private var hasLooked = false
 
     /// Creates a stream on a connection; `isNew` is true for the exchange that has established it.
     init(on connection: Connection, _ session: HTTP2Session, isNew: Bool) {
@@ -42,8 +44,8 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     func end() {
         guard let place = place.take() else { return }
         // A forked child sends nothing, and a thread that does not exist in it may have held the lock (decision 0019).
-        guard !connection.channel.reactor.isInherited else { return }
-        let hasRespondedFirst = inbox.hasEnded && !hasQueuedEnd
+        if isInherited { return }
+        let hasRespondedFirst = inbox.hasEnded && fields == nil && !hasQueuedEnd
         access { state in
             // A server that responds early without a reset of the stream may be about to close the connection.
             if hasRespondedFirst, !place.arrivals.isReset { state.retire() }
@@ -53,22 +55,28 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
         connection.slot.returnPlace()
     }
 
-    /// Accesses the state of the connection, and reports a change of its capacity to the pool.
+    private var isInherited: Bool { connection.channel.reactor.isInherited }
+
+    /// Accesses the state of the connection, reports a change of its capacity to the pool, and creates the task that
+    /// sends the output.
     private func access<Value: Sendable, Failure: Error>(
         _ body: (inout HTTP2SessionState) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let (value, change) = try session.access {
-            (state) throws(Failure) -> (Value, HTTP2SessionState.CapacityChange?) in
-            (try body(&state), state.takeCapacityChange())
+        typealias Result = (value: Value, change: HTTP2SessionState.CapacityChange?, mustFlush: Bool)
+        let result = try session.access { (state) throws(Failure) -> Result in
+            (try body(&state), state.takeCapacityChange(), state.takeFlushRequest())
         }
-        if let change {
+        if let change = result.change {
             if let capacity = change.capacity {
-                connection.slot.setPlaces(to: capacity)
+                connection.slot.setPlaces(to: capacity, change: change.number)
             } else {
                 connection.slot.retire()
             }
         }
-        return value
+        if result.mustFlush {
+            CallingThread.queueTask { [connection, session] in await connection.sendOutput(of: session) }
+        }
+        return result.value
     }
 }
 
@@ -81,26 +89,31 @@ extension HTTP2Stream {
         return thread == nil && session.access { $0.isAlone }
     }
 
-    func beginWait(for wanted: Interest) -> CarrierWait {
-        guard let place else { return .turn }
-        return session.access { state in
-            guard
-                state.beginWait(
-                    of: place, for: wanted, blockingThread: blocksThread, with: connection.channel.reactor),
+    func beginWait(for wanted: Interest, by caller: WaitingCaller) -> CarrierWait {
+        guard let place, !isInherited else { return .turn }
+        return access { state in
+            guard state.beginWait(of: place, for: wanted, caller, with: connection.channel.reactor),
                 let event = place.event
             else { return .turn }
             let directions = connection.stream.directions(for: state.outputCount > 0 ? .both : wanted)
-            return .event(event, inPlace: state.isAlone ? directions : .none, until: state.frames.deadline)
+            return .event(event, inPlace: state.isAlone ? directions : .none, until: state.waitEnd(of: place))
         }
     }
 
     /// Ends the use of the connection's socket until the exchange continues; another call may have to receive.
     func pause() {
-        guard let place else { return }
-        session.access { state in
-            place.wait = nil
+        guard let place, !isInherited else { return }
+        access { state in
+            state.endWait(of: place)
+            sendOutput(of: &state)
             state.electReader()
         }
+    }
+
+    func continuesAfterTimeOut() -> Bool {
+        guard let place, !hasLooked, !isInherited else { return false }
+        hasLooked = true
+        return access { $0.mayHaveArrived || place.arrivals.count > 0 }
     }
 
     func timeOut() {
@@ -135,6 +148,7 @@ extension HTTP2Stream {
 
     func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult {
         guard let place else { throw .system(.peerIsGone) }
+        if isInherited { throw .system(.forkedChild) }
         for _ in 0..<HTTP2SessionState.receives {
             let result = try access { (state) throws(StreamError) -> TransferResult? in
                 if let failure = state.sendFailure { throw failure }
@@ -187,11 +201,10 @@ extension HTTP2Stream {
     ///
     /// If the exchange ends with `isLast`, a task of its own sends what the socket does not accept.
     private func sendOutput(of state: inout HTTP2SessionState, isLast: Bool = false) {
-        let isUrgent = state.isAlone || blocksThread || state.outputCount >= 16 << 10
+        guard state.outputCount > 0 else { return }
+        let isUrgent = state.isAlone || blocksThread || state.outputCount >= 16 << 10 || state.isFlushLate
         if isUrgent { state.flush(to: &connection.stream) }
-        guard state.outputCount > 0, isLast || !isUrgent, !state.isFlushPlanned else { return }
-        state.isFlushPlanned = true
-        CallingThread.queueTask { [connection, session] in await connection.sendOutput(of: session) }
+        if isLast || !isUrgent { state.requestFlush() }
     }
 
     var hasUnsentPrefix: Bool { fields != nil || trailers != nil }
@@ -207,10 +220,11 @@ extension HTTP2Stream {
 
     var hasWritten: Bool {
         guard let place else { return true }
-        return session.access { state in place.stream.map { state.hasSentHead(of: $0) } ?? false }
+        return access { state in place.stream.map { state.hasSentHead(of: $0, over: connection.stream) } ?? false }
     }
 
-    var refusal: StreamRefusal? { inbox.refusal }
+    /// A request of which nothing was sent is unprocessed, whatever happened to the connection.
+    var refusal: StreamRefusal? { inbox.refusal ?? (hasWritten ? nil : .unprocessed) }
 }
 
 // MARK: The response
@@ -218,13 +232,16 @@ extension HTTP2Stream {
 extension HTTP2Stream {
     func receive() throws(StreamError) -> TransferResult {
         guard let place else { return .end }
+        if isInherited { throw .system(.forkedChild) }
         for _ in 0..<HTTP2SessionState.receives {
             let result = try access { (state) throws(StreamError) -> TransferResult? in
-                place.wait = nil
+                state.endWait(of: place)
                 if let count = take(from: place) { return .bytes(count) }
                 if let failure = state.receiveFailure { throw failure }
                 if state.isOver { return .end }
-                if !state.isFlushPlanned || blocksThread { state.flush(to: &connection.stream) }
+                if state.flushRequest == nil || state.isFlushLate || blocksThread {
+                    state.flush(to: &connection.stream)
+                }
                 let hasReceived = state.receive(from: &connection.stream)
                 if let count = take(from: place) { return .bytes(count) }
                 if hasReceived || state.isOver { return nil }
@@ -240,6 +257,7 @@ extension HTTP2Stream {
     private func take(from place: ExchangePlace) -> Int? {
         guard let count = inbox.take(&place.arrivals) else { return nil }
         place.waitStart = nil
+        hasLooked = false
         return count
     }
 

@@ -60,7 +60,7 @@ extension StreamInbox {
         arrivals.heads.removeAll(keepingCapacity: true)
         if body.isEmpty { swap(&body, &arrivals.body) } else { body += arrivals.body }
         arrivals.body.removeAll(keepingCapacity: true)
-        swap(&trailers, &arrivals.trailers)
+        if !arrivals.trailers.isEmpty { swap(&trailers, &arrivals.trailers) }
         (end, isStopped, refusal) = (arrivals.end, arrivals.isStopped, arrivals.refusal)
         return arrivals.count
     }

@@ -41,9 +41,9 @@ extension ConnectionPool {
         waiter?.signal.signal()
     }
 
-    func setPlaces(in slot: SlotNumber, to count: Int) {
+    func setPlaces(in slot: SlotNumber, to count: Int, change: Int) {
         if isInherited { return }
-        let grants = state.withLock { $0.ledger.setPlaces(in: slot, to: count) }
+        let grants = state.withLock { $0.ledger.setPlaces(in: slot, to: count, change: change) }
         resume(grants)
     }
 

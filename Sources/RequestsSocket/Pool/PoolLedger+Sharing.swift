@@ -116,8 +116,14 @@ extension PoolLedger {
     }
 
     /// Records the number of calls that the peer of the shared connection in `slot` allows at once, possibly zero.
-    package mutating func setPlaces(in slot: SlotNumber, to count: Int) -> Grants {
-        sharedConnection(in: slot)?.sharing?.places = count
+    ///
+    /// A change with a lower number than the last one has no effect.
+    package mutating func setPlaces(in slot: SlotNumber, to count: Int, change: Int) -> Grants {
+        guard let connection = sharedConnection(in: slot), let last = connection.sharing?.change, last < change else {
+            return Grants()
+        }
+        connection.sharing?.places = count
+        connection.sharing?.change = change
         return serve()
     }
 

@@ -32,6 +32,8 @@ package struct PoolSharing: Sendable {
     package internal(set) var used: Int
     /// The number of calls that the peer allows at once.
     package internal(set) var places: Int
+    /// The number of the change that has set ``places``.
+    var change = 0
 }
 
 package struct PoolLimits: Sendable {

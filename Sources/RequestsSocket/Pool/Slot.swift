@@ -31,8 +31,10 @@ extension Slot {
     }
 
     /// Records the number of calls that the peer of the shared connection in this slot allows at once, possibly zero.
-    func setPlaces(to count: Int) {
-        owner.setPlaces(in: number, to: count)
+    ///
+    /// Of several changes, the one with the highest number counts.
+    func setPlaces(to count: Int, change: Int) {
+        owner.setPlaces(in: number, to: count, change: change)
     }
 
     /// Records that the shared connection in this slot accepts no further calls.
@@ -49,7 +51,7 @@ protocol SlotOwner: AnyObject, Sendable {
     func returnPlace(in slot: SlotNumber)
 
     /// Changes the number of places on the shared connection in `slot`.
-    func setPlaces(in slot: SlotNumber, to count: Int)
+    func setPlaces(in slot: SlotNumber, to count: Int, change: Int)
 
     /// Grants no further places on the shared connection in `slot`.
     func retire(_ slot: SlotNumber)

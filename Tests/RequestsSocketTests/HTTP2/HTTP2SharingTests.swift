@@ -90,6 +90,86 @@ struct HTTP2SharingTests {
         await eventually { executor.connections == (1, 1) }
     }
 
+    @Test("a call that GOAWAY excludes is sent again where only one connection is allowed", .rows("H-20", "H-46"))
+    func oneSlot() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+            var slots: [StreamSlot] = []
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, _) = arrival else { continue }
+                slots.append(slot)
+                peer.note("\(number)")
+                if number > 0 { script.respond(to: slot, on: line) }
+                guard number == 0, slots.count == 2 else { continue }
+                script.send(on: line) { $0.goAway(lastStream: slots[0].stream, .noError) }
+                script.respond(to: slots[0], on: line)
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
+        async let first = executor.execute(peer.request(.post))
+        async let second = executor.execute(peer.request(.post))
+        #expect(try await (first.text, second.text) == ("ok", "ok"))
+        #expect(peer.notes == ["0", "0", "1"])
+    }
+
+    @Test("the end of a connection that arrives with a response ends the other calls", .rows("H-23"))
+    func endWithResponse() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            guard let (first, _) = script.head(on: line), script.head(on: line) != nil else { return }
+            script.respond(to: first, on: line)
+        }
+        for _ in 0..<20 {
+            let executor = SocketExecutor.http2()
+            let request = try peer.request(.post).with { $0.timeouts.firstByte = nil }
+            let calls = (0..<2).map { _ in Task { await executor.failure(of: request)?.reason } }
+            var reasons: [RequestError.Reason?] = []
+            for call in calls { reasons.append(await call.value) }
+            #expect(reasons.contains(nil) && reasons.contains(.connectionLost), "\(reasons)")
+        }
+    }
+
+    @Test("the place of a cancelled call is used again although the server sends nothing", .rows("H-25"))
+    func heldPlace() async throws {
+        var limits = HTTP2Limits()
+        limits.concurrentStreams = 1
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, peer in
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, let head) = arrival else { continue }
+                peer.note(head.path ?? "")
+                if head.path == "/" { script.respond(to: slot, on: line) }
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
+        _ = try await executor.execute(peer.request())
+        let silent = try peer.request(.get, "/silent")
+        let cancelled = Task { await executor.failure(of: silent)?.reason }
+        await eventually { peer.notes.last == "/silent" }
+        let request = try peer.request()
+        let waiting = Task { try await executor.execute(request).text }
+        await eventually { executor.waiters == 1 }
+        cancelled.cancel()
+        #expect(await cancelled.value == .cancelled)
+        #expect(try await waiting.value == "ok")
+        #expect(peer.connections == 1)
+    }
+
+    @Test("PINGs are acknowledged while no caller reads its body", .rows("H-27"))
+    func acknowledgement() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            guard let (slot, _) = script.head(on: line) else { return }
+            script.sendHead(200, to: slot, on: line)
+            _ = peer.waitForResume()
+            script.send(on: line) { $0.ping(Array(1...8), isAcknowledgement: false) }
+            while let bytes = line.receive() {
+                if bytes.suffix(8) == Array(1...8)[...] { peer.note("acknowledged") }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        let stream = try await executor.execute(peer.request(.get, delivery: .streamed)).stream
+        peer.resume()
+        await eventually { peer.notes == ["acknowledged"] }
+        _ = consume stream
+    }
+
     @Test("servers that end connections after 50 requests execute each of 1,000 requests once", .rows("H-44"))
     func rotation() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
