@@ -48,6 +48,7 @@ static inline int rp_tls_is_supported(void) {
     F(void *, SSL_CTX_get_cert_store, (const void *context)) \
     F(int, SSL_CTX_load_verify_locations, (void *context, const char *file, const char *folder)) \
     F(int, SSL_CTX_set_alpn_protos, (void *context, const unsigned char *list, unsigned int count)) \
+    F(int, SSL_set_alpn_protos, (void *ssl, const unsigned char *list, unsigned int count)) \
     F(void, SSL_CTX_set_alpn_select_cb, \
       (void *context, int (*callback)(void *, const unsigned char **, unsigned char *, const unsigned char *, \
                                       unsigned int, void *), void *argument)) \

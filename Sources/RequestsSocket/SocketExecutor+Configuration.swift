@@ -59,7 +59,8 @@ extension SocketExecutor {
 
         /// The version of HTTP for connections to origin servers; the default is HTTP/1.1.
         ///
-        /// Requests that a proxy forwards use HTTP/1.1.
+        /// With ``SocketExecutor/HTTPVersion/http2Preferred``, servers of https URLs select the version. Requests that
+        /// a proxy forwards use HTTP/1.1.
         public var httpVersion = HTTPVersion.http1
 
         /// The settings of TLS connections to origin servers; the default trusts the certificate authorities of the
@@ -122,14 +123,23 @@ extension SocketExecutor {
 
         /// Creates a context, which loads nothing yet.
         ///
-        /// It offers the protocol of `version`, unless the app has set others.
-        func tlsContext(for version: HTTPVersion) -> @Sendable (_ tls: TLSConfiguration) -> TLSContext {
+        /// It offers the protocols of `version`, unless the app has set others.
+        func tlsContext(for version: ConnectionVersion) -> @Sendable (_ tls: TLSConfiguration) -> TLSContext {
             { [tlsLibrary, resumesTLSSessions] tls in
                 var tls = tls
                 if tls.applicationProtocols == TLSConfiguration().applicationProtocols {
-                    tls.applicationProtocols = [version.applicationProtocol]
+                    tls.applicationProtocols = version.applicationProtocols
                 }
                 return TLSContext(client: tls, library: tlsLibrary, maximumSessions: resumesTLSSessions ? 256 : 0)
+            }
+        }
+
+        /// The version of HTTP whose protocols are offered to origin servers.
+        var originVersion: ConnectionVersion {
+            switch httpVersion {
+            case .http1: .http1
+            case .http2PriorKnowledge: .http2
+            case .http2Preferred: .negotiated
             }
         }
 

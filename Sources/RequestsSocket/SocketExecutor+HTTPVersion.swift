@@ -11,8 +11,10 @@ extension SocketExecutor {
         /// ``/Requests/RequestError/Reason/protocolViolation``, over TLS with
         /// ``/Requests/RequestError/Reason/tlsFailed``.
         case http2PriorKnowledge
-
-        /// The name of the protocol for TLS (RFC 7301).
-        var applicationProtocol: String { self == .http1 ? "http/1.1" : "h2" }
+        /// HTTP/2 for https URLs whose servers select it in the TLS handshake (RFC 7301), otherwise HTTP/1.1.
+        ///
+        /// `h2` and `http/1.1` are offered; a server that selects no protocol receives HTTP/1.1, and one that selects
+        /// another protocol is refused with ``/Requests/RequestError/Reason/tlsFailed``. http URLs use HTTP/1.1.
+        case http2Preferred
     }
 }

@@ -13,19 +13,33 @@ extension TLSStream {
         throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
     }
 
-    /// Refuses an application protocol other than `name`; a server may select none if `orNone`.
-    package func requireProtocol(_ name: String, orNone: Bool) throws(TLSError) {
+    /// Offers these application protocols in place of those of the context, before the handshake begins.
+    ///
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` for an invalid name.
+    package func offerOnly(_ names: [String]) throws(TLSError) {
+        let list = try ContextBuilder.protocolList(names)
+        try library.enter()
+        defer { library.leave() }
+        // Unlike other functions, this one returns 0 on success.
+        guard library.tls.pointee.SSL_set_alpn_protos(ssl, list, UInt32(list.count)) == 0 else {
+            throw fail(.configuration, "could not set the application protocols: \(library.takeErrors())")
+        }
+    }
+
+    /// Refuses an application protocol that is not in `names`; a server may select none if `orNone`.
+    package func requireProtocol(among names: [String], orNone: Bool) throws(TLSError) {
         try library.enter()
         defer { library.leave() }
         let found: String
         if let selected = selectedProtocol {
-            if name.utf8.elementsEqual(selected) { return }
+            if names.contains(where: { $0.utf8.elementsEqual(selected) }) { return }
             found = "the application protocol \(ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32))"
         } else {
             if orNone { return }
             found = "no application protocol"
         }
-        throw fail(.negotiationFailed, "the server selected \(found); only \(name) is supported")
+        let supported = names.joined(separator: " and ")
+        throw fail(.negotiationFailed, "the server selected \(found); only \(supported) can be used")
     }
 
     var isResumed: Bool { library.tls.pointee.SSL_session_reused(ssl) == 1 }

@@ -28,7 +28,8 @@ protocol ConnectionSupply: Sendable {
     /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
     func closesAfterResponses(_ origin: Origin) -> Bool
 
-    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Network
+    /// Returns the operations for a new connection to `origin`.
+    func connector(to origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Network
 
     /// Records that a new connection is established, which other calls may be able to share.
     func recordUse(of connection: Network.Connection)
@@ -145,7 +146,7 @@ extension Acquisition where Stream: ~Copyable {
         case .connection(let connection): slot = connection.slot
         case .slot(let granted): slot = granted
         }
-        new = NewConnection(to: origin, in: slot, over: try pool.connector(timeLimits))
+        new = NewConnection(to: origin, in: slot, over: try pool.connector(to: origin, timeLimits))
         stage = .establishing
         return try establish()
     }

@@ -19,7 +19,7 @@ protocol ConnectingStream: ~Copyable {
     ///
     /// - Throws: ``TLSError``, also if the server selects a protocol that `version` does not use.
     mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: ConnectionVersion
     ) throws(TLSError) -> Interest?
 
     /// Sends the beginning of `bytes`; after `.wouldBlock` the next call must begin with the same bytes.
@@ -52,16 +52,23 @@ struct SocketStream: ConnectingStream, ~Copyable {
     var channel: Channel { bytes.channel }
 
     mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: ConnectionVersion
     ) throws(TLSError) -> Interest? {
-        let handshake = if let handshake { handshake } else { try bytes.securing(context, name, key) }
-        self.handshake = handshake
+        let handshake = if let handshake { handshake } else { try begin(context, name, key, for: version) }
         if let directions = try handshake.handshake() { return directions }
-        // A server that selects none uses HTTP/1.1.
-        try handshake.requireProtocol(version.applicationProtocol, orNone: version == .http1)
+        try handshake.requireProtocol(among: version.applicationProtocols, orNone: version.allowsNoProtocol)
         bytes = ByteStream(bytes.channel, handshake)
         self.handshake = nil
         return nil
+    }
+
+    private mutating func begin(
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: ConnectionVersion
+    ) throws(TLSError) -> TLSStream {
+        let handshake = try bytes.securing(context, name, key)
+        if version == .http1Only { try handshake.offerOnly(version.applicationProtocols) }
+        self.handshake = handshake
+        return handshake
     }
 
     mutating func send(_ bytes: ArraySlice<UInt8>) throws(StreamError) -> TransferResult {
@@ -88,7 +95,7 @@ struct SocketStream: ConnectingStream, ~Copyable {
         in slot: Slot, _ stamps: RawResponse.Metrics.Stamps, over network: Connector
     ) -> Connection {
         let negotiation = bytes.negotiation
-        let usesHTTP2 = network.httpVersion == .http2PriorKnowledge && !slot.origin.isForwarded
+        let usesHTTP2 = network.httpVersion.usesHTTP2(afterSelecting: negotiation?.applicationProtocol)
         return Connection(bytes, in: slot, stamps, network.configuration, negotiation, usingHTTP2: usesHTTP2)
     }
 }

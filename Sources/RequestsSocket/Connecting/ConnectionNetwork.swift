@@ -20,8 +20,8 @@ protocol ConnectionNetwork: Sendable {
     /// The address from which connections are established; nil if the system chooses it.
     var localAddress: SocketAddress? { get }
 
-    /// The version of HTTP for connections to origin servers.
-    var httpVersion: SocketExecutor.HTTPVersion { get }
+    /// The version of HTTP for the connection to the origin server.
+    var httpVersion: ConnectionVersion { get }
 
     /// Returns the TLS settings for `peer`, or begins to load them. `loading` is the result of an earlier call; its
     /// event has been signalled since.

@@ -5,6 +5,7 @@ import RequestsTLS
 /// The system's operations for establishing the connections of one call, with its settings and time limits.
 struct Connector: Sendable {
     let configuration: SocketExecutor.Configuration
+    let httpVersion: ConnectionVersion
     /// The address from which connections are established; nil if the system chooses it.
     let localAddress: SocketAddress?
     let reactor: Reactor
@@ -22,7 +23,6 @@ extension Connector: ConnectionNetwork {
     typealias Connection = RequestsSocket.Connection
 
     var now: Deadline { .now }
-    var httpVersion: SocketExecutor.HTTPVersion { configuration.httpVersion }
     var attemptDelay: Duration { configuration.attemptDelay }
 
     func settings(

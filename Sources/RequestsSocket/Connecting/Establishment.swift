@@ -8,7 +8,7 @@ import RequestsTLS
 /// server.
 struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     enum Step {
-        case secure(TLSContext, TLSServerName, TLSSessionKey, for: SocketExecutor.HTTPVersion)
+        case secure(TLSContext, TLSServerName, TLSSessionKey, for: ConnectionVersion)
         /// The messages that request a tunnel from a proxy.
         case tunnel(any TunnelDialogue)
     }
@@ -80,7 +80,7 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
 
 extension Establishment where Stream: ~Copyable {
     private mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: ConnectionVersion
     ) throws(RequestError) -> Interest? {
         do throws(TLSError) {
             return try stream.secure(context, name, key, for: version)

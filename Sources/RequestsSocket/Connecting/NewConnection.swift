@@ -116,7 +116,7 @@ extension NewConnection where Stream: ~Copyable {
     }
 
     private mutating func addHandshake(
-        with peer: TargetURI, _ context: TLSContext, route: String, for version: SocketExecutor.HTTPVersion
+        with peer: TargetURI, _ context: TLSContext, route: String, for version: ConnectionVersion
     ) throws(RequestError) {
         let name: TLSServerName
         do throws(TLSError) {

@@ -76,7 +76,7 @@ extension PlannedExchange {
 
     /// Returns a new connection in `slot`, whose connect limit starts now.
     func newConnection(in slot: Slot) throws(RequestError) -> UniqueBox<NewSocketConnection> {
-        let connector = try place.pool.connector(outgoing.timeLimits.renewingConnecting())
+        let connector = try place.pool.connector(to: place.origin, outgoing.timeLimits.renewingConnecting())
         return UniqueBox(NewSocketConnection(to: place.origin, in: slot, over: connector))
     }
 

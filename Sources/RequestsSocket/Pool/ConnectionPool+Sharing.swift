@@ -7,14 +7,25 @@ extension ConnectionPool {
 
     /// Returns whether a call to `origin` can share a connection that another call establishes.
     func mayShare(_ origin: Origin) -> Bool {
-        configuration.httpVersion == .http2PriorKnowledge && !origin.isForwarded
+        switch version(for: origin) {
+        case .http1, .http1Only: false
+        case .http2: true
+        case .negotiated: state.withLock { $0.ledger.http1Peers.reason(for: origin) } == nil
+        }
     }
 
     /// Records that a call has established a connection, which other calls may have waited for.
     func recordUse(of connection: Connection) {
         if isInherited { return }
+        let origin = connection.slot.origin
+        let negotiates = negotiates(origin)
         let grants = state.withLock { state in
-            connection.isShared
+            switch connection.http2 {
+            case _ where !negotiates: break
+            case nil: state.ledger.http1Peers.record(origin, .selected)
+            default: state.ledger.http1Peers.forget(origin)
+            }
+            return connection.isShared
                 ? state.ledger.share(connection, places: Self.initialPlaces) : state.ledger.recordExclusive(connection)
         }
         resume(grants)

@@ -23,10 +23,11 @@ extension ConnectionPool {
     ) async throws(RequestError) {
         guard count > 0 else { return }
         try timeLimits.check()
+        let mayShare = mayShare(origin)
         var leases: [Lease] = []
         // A call that waits for one of these connections would prevent the following ones.
         while leases.count < count, let lease = try leaseAtOnce(origin, timeLimits) { leases.append(lease) }
-        let connector = try connector(timeLimits)
+        let connector = try connector(to: origin, timeLimits)
         let results = await withTaskGroup(of: Result<Connection, RequestError>.self) { group in
             for case .slot(let slot) in leases {
                 group.addTask {
@@ -45,5 +46,7 @@ extension ConnectionPool {
             if connection.isShared { putBack(connection) } else { park(connection, at: .now) }
         }
         for result in results { _ = try result.get() }
+        // The first connection is not shared, so the others are needed too.
+        if mayShare, !self.mayShare(origin) { try await establish(count, to: origin, timeLimits) }
     }
 }

@@ -25,7 +25,7 @@ final class ConnectionPool: Sendable {
         let proxy = destination == .url ? configuration.proxy : nil
         proxies = proxy.flatMap { ProxyRoutes($0, configuration.wireLimits) }
         security = Connector.Security(
-            origin: TLSSettings(configuration.tls, configuration.tlsContext(for: configuration.httpVersion)),
+            origin: TLSSettings(configuration.tls, configuration.tlsContext(for: configuration.originVersion)),
             proxy: TLSSettings(configuration.proxyTLS, configuration.tlsContext(for: .http1)))
         localAddress = configuration.localAddress.map(Self.parseLocalAddress)
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
@@ -40,10 +40,10 @@ final class ConnectionPool: Sendable {
         return .failure(RequestError(.invalidRequest(.invalidLocalAddress), detail: ErrorText.quoted(text)))
     }
 
-    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Connector {
+    func connector(to origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Connector {
         Connector(
-            configuration: configuration, localAddress: try localAddress?.get(), reactor: try reactor(),
-            timeLimits: timeLimits, security: security)
+            configuration: configuration, httpVersion: version(for: origin), localAddress: try localAddress?.get(),
+            reactor: try reactor(), timeLimits: timeLimits, security: security)
     }
 
     /// Returns the origin for the connections of `request`, its proxy included; throws if the executor cannot reach it.
@@ -212,15 +212,20 @@ extension ConnectionPool {
         switch grant {
         case .slot: return nil
         case .connection(let connection):
-            let idleState = isCurrent(connection) ? connection.idleState(at: now) : .unusable
+            let idleState = isSuitable(connection) ? connection.idleState(at: now) : .unusable
             if idleState == .usable { return connection }
             if idleState == .closed { recordClosing(by: connection.slot.origin) }
             if connection.isShared { retire(connection) }
         case .place(let connection):
-            if connection.http2?.isUsable == true, isCurrent(connection) { return connection }
+            if connection.http2?.isUsable == true, isSuitable(connection) { return connection }
             retire(connection)
         }
         return nil
+    }
+
+    /// Returns whether a new connection would have the same settings, and might use the same version of HTTP.
+    private func isSuitable(_ connection: Connection) -> Bool {
+        isCurrent(connection) && (connection.http2 == nil || version(for: connection.slot.origin) != .http1Only)
     }
 
     /// Removes a call from the queue; a grant that was made in the meantime goes to the next call.

@@ -90,6 +90,8 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     package var closingPeers = ClosingPeers<Origin>()
     /// The peers that have responded with HTTP/1.0.
     package var http10Peers = HTTP10Peers<Origin>()
+    /// The peers that use HTTP/1.1 although HTTP/2 is preferred.
+    package var http1Peers = HTTP1Peers<Origin>()
 
     /// The number of connections that are open or being established.
     package private(set) var open = 0

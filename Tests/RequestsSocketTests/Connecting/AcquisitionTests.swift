@@ -240,7 +240,7 @@ private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // on
 
     func closesAfterResponses(_ origin: Origin) -> Bool { closesAfterResponses }
 
-    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> ScriptedNetwork {
+    func connector(to origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> ScriptedNetwork {
         log.append("connector")
         if let connectorError { throw connectorError }
         return network

@@ -46,7 +46,7 @@ final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one te
     var elapsed = Duration.zero
     var attemptDelay = Duration.milliseconds(250)
     var localAddress: SocketAddress?
-    var httpVersion = SocketExecutor.HTTPVersion.http1
+    var httpVersion = ConnectionVersion.http1
 
     init(_ timeLimits: SocketTimeLimits) {
         self.timeLimits = timeLimits
@@ -166,15 +166,16 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
     }
 
     mutating func secure(
-        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: SocketExecutor.HTTPVersion
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, for version: ConnectionVersion
     ) throws(TLSError) -> Interest? {
         channel.network.log.append("handshake with \(name.text)")
         if channel.network.sessionKeys.last != key { channel.network.sessionKeys.append(key) }
         switch steps.isEmpty ? .needs(.reading) : steps.removeFirst() {
         case .needs(let directions): return directions
         case .secured(let selected):
-            guard let selected, selected != version.applicationProtocol else { return nil }
-            throw TLSError(.negotiationFailed, "the server selected \(selected), not \(version.applicationProtocol)")
+            let names = version.applicationProtocols
+            guard let selected, !names.contains(selected) else { return nil }
+            throw TLSError(.negotiationFailed, "the server selected \(selected), not \(names.joined(separator: ","))")
         case .refused(let error): throw error
         case let step:
             Issue.record("expected \(step), found a handshake")

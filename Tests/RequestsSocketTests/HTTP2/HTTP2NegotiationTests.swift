@@ -1,0 +1,154 @@
+import RequestsHTTP2
+import RequestsMock
+import RequestsPOSIX
+import RequestsTLS
+import RequestsTestServer
+import TestSupport
+import Testing
+
+@testable import RequestsSocket
+
+extension ScriptedPeer.Line {
+    /// Responds to all requests in the version that the handshake has selected, and notes each with its version.
+    fileprivate borrowing func serve(_ peer: ScriptedPeer, _ name: String = "") {
+        guard tls.negotiation?.applicationProtocol == "h2" else {
+            while let head = receiveRequest() {
+                peer.note("\(name)HTTP/1.1 \(head.prefix { $0 != " " })")
+                send(ok)
+            }
+            return
+        }
+        let script = HTTP2Script(HTTP2Limits())
+        while let request = script.request(on: self) {
+            peer.note("\(name)HTTP/2 \(request.head.method)")
+            script.respond(to: request.slot, on: self)
+        }
+    }
+}
+
+@Suite(
+    "HTTP/2: selection in the TLS handshake", .tags(.concurrent), .enabled(if: Secured.isAvailable, Secured.comment),
+    .timeLimit(.minutes(10)))
+struct HTTP2NegotiationTests {
+    /// Returns an executor that prefers HTTP/2.
+    static func executor(
+        _ change: (inout SocketExecutor.Configuration) -> Void = { _ in }
+    ) throws -> SocketExecutor {
+        try Secured.executor {
+            $0.httpVersion = .http2Preferred
+            change(&$0)
+        }
+    }
+
+    @Test(
+        "a server selects the version of HTTP; one that selects none receives HTTP/1.1", .rows("H-30"),
+        arguments: [(["h2", "http/1.1"], "HTTP/2"), (["h2"], "HTTP/2"), (["http/1.1"], "HTTP/1.1"), ([], "HTTP/1.1")])
+    func selection(protocols: [String], version: String) async throws {
+        let peer = try ScriptedPeer(securedWith: Secured.server { $0.applicationProtocols = protocols }) {
+            line, _, peer in line.serve(peer)
+        }
+        let executor = try Self.executor()
+        for (index, method) in [HTTPMethod.get, .put].enumerated() {
+            let response = try await executor.execute(peer.securedRequest(method))
+            #expect(response.text == "ok" && response.metrics.isReusedConnection == (index == 1))
+            #expect(response.metrics.httpVersion == (version == "HTTP/2" ? .http2 : .http11))
+            let selected = version == "HTTP/2" ? "h2" : protocols.first
+            #expect(response.metrics.tls?.applicationProtocol == selected)
+        }
+        #expect(peer.notes == ["\(version) GET", "\(version) PUT"] && peer.connections == 1)
+    }
+
+    @Test("a server that selects another protocol is refused by name", .rows("H-30", "S-28"))
+    func wrongProtocol() async throws {
+        let peer = try ScriptedPeer(securedWith: Secured.server { $0.applicationProtocols = ["x"] }) { line, _, peer in
+            line.serve(peer)
+        }
+        let executor = try Self.executor { $0.tls.applicationProtocols = ["h2", "http/1.1", "x"] }
+        let error = await executor.failure(of: try peer.securedRequest())
+        #expect(error?.reason == .tlsFailed && error?.mayHaveReachedServer == false)
+        #expect(error?.detail?.contains("“x”; only h2 and http/1.1 can be used") == true, "\(error?.detail ?? "")")
+        // Without a common protocol, the server refuses the handshake.
+        let refused = await (try Self.executor()).failure(of: try peer.securedRequest())
+        #expect(refused?.reason == .tlsFailed && peer.notes.isEmpty)
+    }
+
+    @Test("http URLs use HTTP/1.1, over a proxy too", .rows("H-30"))
+    func inClear() async throws {
+        let peer = try ScriptedPeer { line, _, peer in line.serve(peer) }
+        #expect(try await Self.executor().execute(peer.request()).text == "ok")
+        let port = Int(try #require(peer.address.port))
+        let forwarded = try Self.executor { $0.proxy = .init(scheme: .http, host: "127.0.0.1", port: port) }
+        let request = PreparedRequest(target: try TargetURI("http://a.example/")).patient()
+        #expect(try await forwarded.execute(request).text == "ok")
+        #expect(peer.notes == ["HTTP/1.1 GET", "HTTP/1.1 GET"])
+    }
+
+    @Test("a tunnel carries HTTP/2, and its proxy is offered only HTTP/1.1", .rows("H-30"), arguments: [false, true])
+    func tunnel(isSecured: Bool) async throws {
+        let origin = try Secured.server(names: ["origin.example"]) { $0.applicationProtocols = ["h2", "http/1.1"] }
+        let proxy = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
+        let peer = try ScriptedPeer(securedWith: isSecured ? proxy : nil) { line, _, peer in
+            let selected = line.tls.negotiation?.applicationProtocol
+            guard let head = line.receiveRequest(), head.hasPrefix("CONNECT ") else { return }
+            peer.note("proxy \(selected ?? "none")")
+            line.send("HTTP/1.1 200 OK\r\n\r\n")
+            line.tls.secure(origin)
+            line.serve(peer)
+        }
+        let port = Int(try #require(peer.address.port))
+        let trust = try Secured.trust
+        let executor = try Self.executor {
+            $0.proxy = .init(scheme: isSecured ? .https : .http, host: "127.0.0.1", port: port)
+            $0.proxyTLS.trust = trust
+        }
+        let request = PreparedRequest(target: try TargetURI("https://origin.example/")).patient()
+        for _ in 0..<2 { #expect(try await executor.execute(request).text == "ok") }
+        #expect(peer.notes == ["proxy \(isSecured ? "http/1.1" : "none")", "HTTP/2 GET", "HTTP/2 GET"])
+        #expect(peer.connections == 1)
+    }
+
+    @Test(
+        "100 calls at once to a new origin share a connection of HTTP/2, or establish as many as allowed",
+        .rows("H-30"), arguments: [true, false])
+    func manyCalls(isHTTP2: Bool) async throws {
+        try await withTestServer(
+            serving: MockExecutor(.ok("ok")), using: isHTTP2 ? .http2 : .http1, tls: TestServer.TLS()
+        ) { server in
+            let executor = try Self.executor { $0.maximumConnectionsPerOrigin = 16 }
+            let request = try PreparedRequest(url: server.baseURL).patient()
+            let texts = await withTaskGroup(of: String?.self) { group in
+                for _ in 0..<100 { group.addTask { try? await executor.execute(request).text } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(texts.count { $0 == "ok" } == 100)
+            let most = isHTTP2 && HTTP2Session.carriesSeveralStreams ? 1 : 16
+            #expect((1...most).contains(server.record.acceptedConnections))
+        }
+    }
+
+    @Test("connections are established in advance also to a server that selects HTTP/1.1", .rows("H-30"))
+    func warming() async throws {
+        let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in line.serve(peer) }
+        let executor = try Self.executor()
+        let port = try #require(peer.address.port)
+        let url = try #require(URL(string: "https://127.0.0.1:\(port)"))
+        for _ in 0..<2 {
+            try await executor.connect(to: url, count: 4, timeout: nil)
+            #expect(executor.connections == (4, 4))
+        }
+    }
+
+    @Test("64 origins with HTTP/1.1 are remembered, those that were used least recently are forgotten", .rows("H-30"))
+    func memory() {
+        var peers = HTTP1Peers<Int>()
+        for origin in 0..<64 { peers.record(origin, .selected) }
+        #expect(peers.reason(for: 0) == .selected && peers.count == 64)
+        peers.record(64, .required)
+        #expect(peers.reason(for: 1) == nil && peers.reason(for: 0) == .selected && peers.count == 64)
+        // A requirement remains, whatever a server selects later.
+        peers.record(64, .selected)
+        peers.forget(64)
+        peers.forget(0)
+        #expect(peers.reason(for: 64) == .required && peers.reason(for: 0) == nil && peers.count == 63)
+    }
+}
