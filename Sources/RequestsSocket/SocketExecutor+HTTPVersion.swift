@@ -14,7 +14,9 @@ extension SocketExecutor {
         /// HTTP/2 for https URLs whose servers select it in the TLS handshake (RFC 7301), otherwise HTTP/1.1.
         ///
         /// `h2` and `http/1.1` are offered; a server that selects no protocol receives HTTP/1.1, and one that selects
-        /// another protocol is refused with ``/Requests/RequestError/Reason/tlsFailed``. http URLs use HTTP/1.1.
+        /// another protocol is refused with ``/Requests/RequestError/Reason/tlsFailed``. http URLs use HTTP/1.1. If a
+        /// server requires HTTP/1.1 for a request (RFC 9113 §7), the request is sent again with HTTP/1.1, as are later
+        /// requests to this server.
         case http2Preferred
     }
 }

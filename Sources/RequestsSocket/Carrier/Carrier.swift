@@ -115,4 +115,6 @@ package enum StreamRefusal: Sendable {
     case reset
     /// The peer has declared that it has not acted on the request, or nothing of the request was sent.
     case unprocessed
+    /// The peer has not acted on the request, and requires HTTP/1.1 for it (RFC 9113 §7).
+    case requiresHTTP1
 }

@@ -8,6 +8,7 @@ import Requests
 /// |----------------------------------------------------|----------------------------|------------------------------|
 /// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request, twice      |
 /// | before a byte of the head was written (HTTP/2)     | no                         | of every request, twice      |
+/// | the peer also requires HTTP/1.1                    | no                         | over HTTP/1.1, if offered    |
 /// | before a byte was written to a reused connection   | no                         | of every request             |
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
 /// | on a new connection, or for another reason         | perhaps                    | never                        |
@@ -34,12 +35,12 @@ package struct LostTransmission: Sendable {
     }
 
     /// Whether the server may have acted on the request.
-    private var mayHaveActed: Bool { hasWritten && refusal != .unprocessed }
+    private var mayHaveActed: Bool { hasWritten && (refusal == nil || refusal == .reset) }
 
     /// Returns whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
         switch refusal {
-        case .unprocessed: number < 3 && error.reason == .connectionLost && !error.isPermanent
+        case .unprocessed, .requiresHTTP1: number < 3 && error.reason == .connectionLost
         case .reset: false
         case nil: number < 3 && isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
         }

@@ -172,6 +172,10 @@ extension SocketExchange {
         guard let lost = exchange.lost else { throw error }
         if lost.isStale { place.pool.recordClosing(by: place.origin) }
         let request = exchange.outgoing.request
+        if lost.refusal == .requiresHTTP1 {
+            guard place.pool.recordHTTP1Requirement(of: place.origin) else { throw error }
+            connection.slot.retire()
+        }
         guard lost.allowsAnother(of: request), !hasBegunSource || request.body.isReplayable else { throw error }
         return PlannedExchange(exchange.end(), to: place, after: lost)
     }

@@ -61,6 +61,7 @@ struct StreamArrivals: ~Copyable, Sendable {
         isReset = true
         count += 1
         isStopped = reset.code == .noError
-        fail(error, as: reset.isUnprocessed ? .unprocessed : .reset)
+        let unprocessed = reset.code == .http11Required ? StreamRefusal.requiresHTTP1 : .unprocessed
+        fail(error, as: reset.isUnprocessed ? unprocessed : .reset)
     }
 }

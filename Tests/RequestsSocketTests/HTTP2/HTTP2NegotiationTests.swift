@@ -126,6 +126,65 @@ struct HTTP2NegotiationTests {
         }
     }
 
+    @Test(
+        "a request for which a server requires HTTP/1.1 is sent again with it, and later ones too", .rows("H-21"),
+        arguments: [HTTPMethod.get, .post])
+    func requiredHTTP1(method: HTTPMethod) async throws {
+        let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
+        let peer = try ScriptedPeer(securedWith: context) { line, _, peer in
+            guard line.tls.negotiation?.applicationProtocol == "h2" else { return line.serve(peer) }
+            let script = HTTP2Script(HTTP2Limits())
+            while let (slot, head) = script.head(on: line) {
+                peer.note("HTTP/2 \(head.method) \(head.path ?? "")")
+                guard head.path == "/slow" else {
+                    script.reset(slot, .http11Required, on: line)
+                    continue
+                }
+                script.sendHead(200, to: slot, on: line)
+                guard peer.waitForResume() else { return }
+                script.respond(to: slot, on: line)
+            }
+        }
+        let executor = try Self.executor()
+        // Another connection of HTTP/2 is in use, and idle later.
+        let slow = try await executor.execute(peer.securedRequest(.get, "/slow", delivery: .streamed))
+        let isShared = HTTP2Session.carriesSeveralStreams
+        if isShared { peer.resume() }
+        let request = try peer.securedRequest(method, "/a", body: method == .post ? .bytes(Data("x".utf8)) : .none)
+        let response = try await executor.execute(request)
+        #expect(response.text == "ok" && response.metrics.transmissions == 2 && response.metrics.httpVersion == .http11)
+        if !isShared { peer.resume() }
+        _ = try await slow.stream?.collect()
+        for _ in 0..<2 {
+            let later = try await executor.execute(peer.securedRequest())
+            #expect(later.metrics.transmissions == 1 && later.metrics.httpVersion == .http11)
+        }
+        #expect(
+            peer.notes == ["HTTP/2 GET /slow", "HTTP/2 \(method) /a", "HTTP/1.1 \(method)"] + [
+                "HTTP/1.1 GET", "HTTP/1.1 GET",
+            ])
+        #expect(executor.connections.open == 1)
+    }
+
+    @Test("a new connection after the requirement offers only HTTP/1.1", .rows("H-21"))
+    func offersOnlyHTTP1() async throws {
+        // A server that prefers HTTP/2 would select it again.
+        let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
+        let peer = try ScriptedPeer(securedWith: context) { line, _, peer in
+            let selected = line.tls.negotiation?.applicationProtocol ?? "none"
+            peer.note(selected)
+            if selected == "h2" {
+                let script = HTTP2Script(HTTP2Limits())
+                while let (slot, _) = script.head(on: line) { script.reset(slot, .http11Required, on: line) }
+            } else if line.receiveRequest() != nil {
+                line.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let executor = try Self.executor()
+        for _ in 0..<3 { #expect(try await executor.execute(peer.securedRequest()).text == "ok") }
+        #expect(peer.notes == ["h2", "http/1.1", "http/1.1", "http/1.1"])
+    }
+
     @Test("connections are established in advance also to a server that selects HTTP/1.1", .rows("H-30"))
     func warming() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in line.serve(peer) }
