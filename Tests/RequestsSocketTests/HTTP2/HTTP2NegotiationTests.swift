@@ -185,6 +185,48 @@ struct HTTP2NegotiationTests {
         #expect(peer.notes == ["h2", "http/1.1", "http/1.1", "http/1.1"])
     }
 
+    /// The end of the first connection to an origin, for which other calls wait.
+    enum FirstConnection: CaseIterable {
+        case closed, stalled, cancelled, timedOut
+    }
+
+    @Test(
+        "calls that wait for the first connection to an origin do not fail or time out with it", .rows("H-40"),
+        arguments: FirstConnection.allCases)
+    func firstConnection(end: FirstConnection) async throws {
+        let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
+        let peer = try ScriptedPeer { line, number, peer in
+            if number == 0 {
+                peer.note("first")
+                if end == .closed { _ = peer.waitForResume() } else { line.waitForEnd() }
+                return
+            }
+            line.tls.secure(context)
+            line.serve(peer)
+        }
+        let executor = try Self.executor { $0.maximumConnectionsPerOrigin = 16 }
+        let request = try peer.securedRequest()
+        let first = request.with { if end == .timedOut { $0.timeouts.connect = .milliseconds(300) } }
+        let failing = Task { await executor.failure(of: first) }
+        await eventually { peer.notes == ["first"] }
+        let others = (0..<100).map { _ in Task { try await executor.execute(request).text } }
+        if HTTP2Session.carriesSeveralStreams, end != .timedOut { await eventually { executor.waiters == 100 } }
+        switch end {
+        case .closed: peer.resume()
+        case .cancelled: failing.cancel()
+        case .stalled, .timedOut: break
+        }
+        for other in others { #expect(try await other.value == "ok") }
+        if end == .stalled { failing.cancel() }
+        let error = await failing.value
+        switch end {
+        case .closed: #expect(error?.reason == .connectionFailed)
+        case .stalled, .cancelled: #expect(error?.isCancellation == true)
+        case .timedOut: #expect(error?.reason == .timedOut(.securing))
+        }
+        #expect(peer.mostConnections <= 16)
+    }
+
     @Test("connections are established in advance also to a server that selects HTTP/1.1", .rows("H-30"))
     func warming() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in line.serve(peer) }
