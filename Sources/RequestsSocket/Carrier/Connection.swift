@@ -43,11 +43,11 @@ enum CarrierWait: Sendable {
     case turn
 }
 
-/// An established connection, which carries one exchange at a time: as HTTP/1.1 messages (RFC 9112), or as a stream of
-/// its ``http2``.
+/// An established connection, which carries one exchange at a time as HTTP/1.1 messages (RFC 9112), or several as
+/// streams of its ``http2``.
 ///
 /// When the last reference is released, it is closed and its slot in the pool becomes free.
-// One exchange owns it at a time.
+// One exchange owns it at a time; with HTTP/2, the lock of the session guards what exchanges change.
 final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecked Sendable {
     // Declared before the slot, so that the descriptor is closed before another call may open one.
     @exclusivity(unchecked) var stream: ByteStream

@@ -121,7 +121,7 @@ struct HTTP2NegotiationTests {
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(texts.count { $0 == "ok" } == 100)
-            let most = isHTTP2 && HTTP2Session.carriesSeveralStreams ? 1 : 16
+            let most = isHTTP2 ? 1 : 16
             #expect((1...most).contains(server.record.acceptedConnections))
         }
     }
@@ -148,12 +148,10 @@ struct HTTP2NegotiationTests {
         let executor = try Self.executor()
         // Another connection of HTTP/2 is in use, and idle later.
         let slow = try await executor.execute(peer.securedRequest(.get, "/slow", delivery: .streamed))
-        let isShared = HTTP2Session.carriesSeveralStreams
-        if isShared { peer.resume() }
+        peer.resume()
         let request = try peer.securedRequest(method, "/a", body: method == .post ? .bytes(Data("x".utf8)) : .none)
         let response = try await executor.execute(request)
         #expect(response.text == "ok" && response.metrics.transmissions == 2 && response.metrics.httpVersion == .http11)
-        if !isShared { peer.resume() }
         _ = try await slow.stream?.collect()
         for _ in 0..<2 {
             let later = try await executor.execute(peer.securedRequest())
@@ -210,7 +208,7 @@ struct HTTP2NegotiationTests {
         let failing = Task { await executor.failure(of: first) }
         await eventually { peer.notes == ["first"] }
         let others = (0..<100).map { _ in Task { try await executor.execute(request).text } }
-        if HTTP2Session.carriesSeveralStreams, end != .timedOut { await eventually { executor.waiters == 100 } }
+        if end != .timedOut { await eventually { executor.waiters == 100 } }
         switch end {
         case .closed: peer.resume()
         case .cancelled: failing.cancel()
