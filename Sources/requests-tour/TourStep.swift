@@ -130,7 +130,8 @@ struct TourStep: Sendable {
             }
             _ = try await Client(client.api, executor: client.executor.observing(.attempts, by: trace))
                 .perform(endpoint)
-            return lines.withLock { $0.joined(separator: " … ") }
+            // In memory, a response has no version of HTTP.
+            return lines.withLock { $0.joined(separator: " … ").replacing("HTTP/1.1", with: "HTTP") }
         }
     }
 
