@@ -41,7 +41,7 @@ package final class Channel: Sendable {
         let (token, observer, isAdded) = registration.withLock { ($0.token, $0.observer, $0.isAdded) }
         if isAdded { reactor.core.queue.remove(socket.number) }
         if let token { _ = reactor.core.table.withLock { $0.remove(token) } }
-        // Its function may own events, whose release needs the table.
+        // Released without the lock: its function may own events, which remove themselves from the table.
         if let observer { _ = reactor.core.table.withLock { $0.remove(observer) } }
     }
 }
@@ -249,9 +249,9 @@ extension Channel {
 extension Channel {
     /// Calls `onReport` on the reactor's thread whenever bytes have arrived, or can be sent again, from now on.
     ///
-    /// The function learns whether the peer has ended its sending side, or the connection has failed. Readiness that
-    /// exists already is reported. No task may wait for the channel, now or later. Further calls have
-    /// no effect.
+    /// The parameter of the function is true if the peer has ended its sending side, or the connection has failed.
+    /// Readiness that exists already is reported. No task may wait for the channel, now or later. Further calls have no
+    /// effect.
     package func reportAll(
         to onReport: @escaping @Sendable (_ hasEnded: Bool) -> Void
     ) throws(SystemError) {
@@ -278,7 +278,7 @@ extension Channel {
         if let error = faults?.nextWaitError() { throw .failed(error) }
     }
 
-    /// Returns whether a test has delayed a transfer since the last call, so that it is to be tried again.
+    /// Returns whether a test has delayed a transfer since the last call, which must be tried again.
     package func takeDelay() -> Bool { faults != nil && point.takeReadiness() }
 }
 

@@ -13,7 +13,7 @@ extension TLSStream {
         throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
     }
 
-    /// Offers these application protocols in place of those of the context, before the handshake begins.
+    /// Offers these application protocols in place of the context's, before the handshake begins.
     ///
     /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` for an invalid name.
     package func offerOnly(_ names: [String]) throws(TLSError) {

@@ -24,7 +24,7 @@ extension TestServer {
         /// The maximum number of streams of HTTP/2 at one time, over all connections; the default is 4,096.
         ///
         /// Each can have a thread of its own, and counts until its handler has returned, even after a reset. Further
-        /// streams are refused, so that their requests can be sent again.
+        /// streams are refused with REFUSED_STREAM, so that their requests can be sent again.
         package var streams = 4_096
         /// The number of bytes that are read and discarded after a refused request; the default is 1 MiB.
         ///

@@ -69,8 +69,9 @@ extension ConnectionState {
         return block
     }
 
-    /// Returns whether bytes of the head of the request were sent, so that the peer may act on it; `count` bytes of
-    /// ``output()`` may have been sent beside those that ``written(_:at:into:)`` knows of.
+    /// Returns whether bytes of the head of the request were sent, so that the peer may act on it.
+    ///
+    /// Beside the bytes that were passed to ``written(_:at:into:)``, `count` bytes of ``output()`` may have been sent.
     package func hasSentHead(of slot: StreamSlot, beside count: Int = 0) -> Bool {
         streams.index(of: slot).map { streams[$0].start < queue.written + count } ?? true
     }

@@ -38,7 +38,7 @@ struct LogLines {
             return [summary] + fields(request.header, nil) + requestBody()
         }
         let target = Self.escaped(redaction.reference(request.target.requestTarget))
-        // The version is known when the response has arrived.
+        // The version is known only when the response has arrived.
         let line = "> \(shown(request.method.rawValue)) \(target) HTTP"
         let header = ["Host: \(shown(request.target.authority))"] + fields(request.header, nil)
         let note = resendCount > 0 ? ["* request \(resendCount + 1) of the call"] : []

@@ -6,12 +6,12 @@
 /// ```
 ///
 /// It applies to requests with a safe method (RFC 9110 §9.2.1), such as GET, PROPFIND and QUERY, and to those that are
-/// declared idempotent (``/Requests/PreparedRequest/isIdempotent``), because the response to the second of two DELETE
-/// or MOVE requests can differ from the first. The body must be one that can be produced again, and the response must
-/// not be written to a file. Other requests pass unchanged. The second request takes a token of the ``RetryBudget``.
-/// The first response with a status below 500 is used. The other exchange is cancelled, and has ended when the
-/// response is returned, so its connection has been closed or returned to the pool. If both requests fail, or if the
-/// first one fails before the delay has passed or with a streamed response, the failure of the first one is returned.
+/// declared idempotent (``/Requests/PreparedRequest/isIdempotent``), because the responses to two DELETE or MOVE
+/// requests can differ. The body must be one that can be produced again, and the response must not be written to a
+/// file. Other requests pass unchanged. The second request takes a token of the ``RetryBudget``. The first response
+/// with a status below 500 is used. The other exchange is cancelled, and has ended when the response is returned, so
+/// its connection has been closed or returned to the pool. If both requests fail, or if the first one fails before the
+/// delay has passed or with a streamed response, the failure of the first one is returned.
 ///
 /// Choose a delay that only a few responses exceed, such as the 95th percentile of the response times. With
 /// ``Retrying``, each attempt is hedged, whichever of the two receives a request first.

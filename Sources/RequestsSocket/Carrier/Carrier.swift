@@ -36,7 +36,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the peer may have received a byte of the request.
     var hasWritten: Bool { get }
 
-    /// The way in which the peer has ended the stream, but not the connection, before the response; nil if it has not.
+    /// The way in which a stream of HTTP/2 has ended before its response; nil for another failure, and in HTTP/1.1.
     var refusal: StreamRefusal? { get }
 
     /// Whether a large file is sent without reading it (decision 0014).
@@ -109,9 +109,9 @@ package protocol Carrier: ~Copyable, Sendable {
     var httpVersion: RawResponse.Metrics.HTTPVersion { get }
 }
 
-/// The way in which a peer ends a stream of HTTP/2 alone.
+/// The way in which a stream of HTTP/2 ends before its response.
 package enum StreamRefusal: Sendable {
-    /// The peer may have acted on the request.
+    /// The peer has reset the stream, and may have acted on the request.
     case reset
     /// The peer has declared that it has not acted on the request, or nothing of the request was sent.
     case unprocessed

@@ -39,7 +39,7 @@ enum CarrierWait: Sendable {
     case socket(Interest)
     /// For an event, or in place for the directions of the socket; after `until` the connection is checked.
     case event(WakeEvent, inPlace: Interest, until: Deadline)
-    /// None, but other tasks run first.
+    /// No wait, but other tasks run first.
     case turn
 }
 
@@ -211,7 +211,7 @@ extension Connection {
         on thread: CallingThread?
     ) async throws(WaitError) {
         try channel.checkWait()
-        // A peer that sends only frames of other streams must not prevent the end.
+        // Otherwise frames of other streams that keep arriving could extend the time limit of the call.
         try deadline.checkTurn()
         if let thread, waitInPlace(for: wanted, by: deadline, on: thread, #isolation) { return }
         guard let http2 else { return }
@@ -228,8 +228,7 @@ extension Connection {
         }
     }
 
-    /// Sends the output of HTTP/2; what the socket does not accept is sent when it does, unless that takes longer than
-    /// ``spaceLimit``.
+    /// Sends the output of HTTP/2, and waits for space in the socket at most for ``spaceLimit`` each time.
     func sendOutput(of http2: HTTP2Session) async {
         func flush() -> WakeEvent? {
             http2.access { state in
@@ -244,26 +243,27 @@ extension Connection {
             } catch {
                 return http2.access { state in
                     state.endSpaceWait()
-                    // Otherwise the calls have limits of their own, and send when they continue.
+                    // Calls that remain have time limits of their own, and send when they continue.
                     if state.places.isEmpty { state.failSending(.system(.peerIsGone)) }
                 }
             }
         }
     }
 
-    /// The time for which output of exchanges that have ended may wait for space: 60 s.
+    /// The time for which the output of ended exchanges may wait for space: 60 s.
     private static var spaceLimit: Duration { .seconds(60) }
 
     /// Resumes a call of HTTP/2 after a report of the socket.
     ///
-    /// If none waits, because callers do not read their bodies or sources produce nothing, a task receives later.
+    /// If no call waits to receive, because callers do not read their bodies or sources produce nothing, a task
+    /// receives later.
     private func report(hasEnded: Bool, to http2: HTTP2Session) {
         let (mustAttend, hasOutput) = http2.access { state in
             (!state.reportReadiness(hasEnded: hasEnded) && state.planAttendance(), state.outputCount > 0)
         }
         guard mustAttend else { return }
         Task {
-            // The caller may continue soon.
+            // A caller may continue soon, and receive itself.
             if !hasOutput { try? await channel.reactor.sleep(until: .after(.seconds(1))) }
             http2.access { $0.attend(over: &stream) }
         }

@@ -21,8 +21,8 @@ protocol ConnectionSupply: Sendable {
     /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).
     func exceedLimits(for waiter: Waiter)
 
-    /// Opens a connection for a call that has waited for 500 ms for one that another call establishes, unless another
-    /// call has just received one.
+    /// Opens a connection for a call that has waited for 500 ms for the connection of another call, unless a third call
+    /// has just received one in this way.
     func hurry(_ waiter: Waiter)
 
     /// Returns whether a request that cannot be sent again needs a new connection to `origin`.

@@ -5,7 +5,7 @@ enum ConnectionVersion: Sendable {
     case http2
     /// The version that the server selects in the TLS handshake (RFC 7301).
     case negotiated
-    /// HTTP/1.1 on a connection that offers nothing else, although the settings of TLS do.
+    /// HTTP/1.1 on a connection that offers nothing else, although the TLS settings contain `h2`.
     case http1Only
 
     /// The application protocols that the server may select.
@@ -17,10 +17,11 @@ enum ConnectionVersion: Sendable {
         }
     }
 
-    /// Whether the server may select no application protocol, and uses HTTP/1.1.
+    /// Whether the server may select no application protocol; it then receives HTTP/1.1.
     var allowsNoProtocol: Bool { self != .http2 }
 
-    /// Returns whether a connection uses HTTP/2 whose server has selected an application protocol.
+    /// Returns whether a connection uses HTTP/2 after its server has selected the application protocol `name`; nil for
+    /// none.
     func usesHTTP2(afterSelecting name: String?) -> Bool {
         switch self {
         case .http1, .http1Only: false

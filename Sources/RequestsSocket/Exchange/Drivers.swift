@@ -53,7 +53,7 @@ enum Transmissions {
     private static func performAnother<C>(
         after exchange: consuming UniqueBox<SocketExchange<C>>, _ error: RequestError
     ) async throws(RequestError) -> RawResponse {
-        // Other calls may use the slot of a shared connection; this call would wait for it if it kept it.
+        // Other calls may use a shared connection. Its slot is released, because a call that kept it could wait for it.
         let slot = exchange.value.connection.isShared ? nil : exchange.value.connection.slot
         let plan = try exchange.repeated(after: error)
         guard let slot else { return try await perform(connected(plan)) }

@@ -6,14 +6,15 @@ import Requests
 ///
 /// | failure                                            | may the server have acted? | another transmission         |
 /// |----------------------------------------------------|----------------------------|------------------------------|
-/// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request, twice      |
-/// | before a byte of the head was written (HTTP/2)     | no                         | of every request, twice      |
+/// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request             |
+/// | before a byte of the head was written (HTTP/2)     | no                         | of every request             |
 /// | the peer also requires HTTP/1.1                    | no                         | over HTTP/1.1, if offered    |
 /// | before a byte was written to a reused connection   | no                         | of every request             |
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
 /// | on a new connection, or for another reason         | perhaps                    | never                        |
 ///
-/// A body whose source has begun is sent again only if the source can begin again.
+/// A request has at most three transmissions. A body whose source has begun is sent again only if the source can begin
+/// again.
 package struct LostTransmission: Sendable {
     /// The number of transmissions, this one included.
     let number: Int
@@ -24,7 +25,7 @@ package struct LostTransmission: Sendable {
     let hasBegunResponse: Bool
     /// Whether a byte of the request was written.
     let hasWritten: Bool
-    /// The way in which the peer has ended the stream alone; nil if it has not.
+    /// The way in which a stream of HTTP/2 has ended before its response; nil for another failure, and in HTTP/1.1.
     let refusal: StreamRefusal?
     /// Whether the server has selected no application protocol in the handshake of an https request.
     let hasNoProtocol: Bool

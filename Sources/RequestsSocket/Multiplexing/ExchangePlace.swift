@@ -18,9 +18,9 @@ final class ExchangePlace: @unchecked Sendable {
     var wait: Wait?
     /// Whether the exchange was notified while it did not wait, so that its next wait ends at once.
     var isNotified = false
-    /// The instant at which the exchange began to wait for an arrival; nil if it does not.
+    /// The beginning of the first wait since the exchange last took arrivals; nil if it has not waited since then.
     var waitStart: Deadline?
-    /// The index of this place in its session; nil outside.
+    /// The index of this place in the session; nil before the exchange joins it, and after it has left it.
     var index: Int?
 
     /// A wait of an exchange.
@@ -41,11 +41,11 @@ final class ExchangePlace: @unchecked Sendable {
     }
 }
 
-/// The caller of an exchange that waits.
+/// The kind of caller that waits for an exchange.
 enum WaitingCaller: Sendable {
-    /// A thread that it blocks.
+    /// A thread that the call blocks.
     case thread
-    /// A task of the pool, or of another executor.
+    /// A task on no actor, so on the cooperative pool or another task executor.
     case task
     /// A task on an actor, which may be busy.
     case actor

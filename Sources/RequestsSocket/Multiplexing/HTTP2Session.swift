@@ -4,8 +4,8 @@ import RequestsPOSIX
 
 /// The exchanges on a connection of HTTP/2 and what they share.
 ///
-/// Each exchange sends and receives in place, with the lock: the socket never blocks. A report of the socket resumes
-/// one of the calls that wait, which receives for all (decision 0082).
+/// Each exchange sends and receives under the lock, which is possible because the socket never blocks. A report of the
+/// socket resumes one of the calls that wait, which receives for all (decision 0082).
 final class HTTP2Session: Sendable {
     private let state: Lock<HTTP2SessionState>
 

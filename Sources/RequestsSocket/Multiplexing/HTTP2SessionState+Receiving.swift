@@ -3,7 +3,7 @@ import RequestsHTTP1
 import RequestsHTTP2
 import RequestsPOSIX
 
-// How frames are received, and what they mean for the exchanges.
+// Receiving frames, and passing their events to the exchanges.
 extension HTTP2SessionState {
     /// The maximum number of receives in a row, after which other tasks run and time limits are checked.
     static var receives: Int { 16 }
@@ -21,7 +21,7 @@ extension HTTP2SessionState {
         do throws(StreamError) {
             switch try result.get() {
             case .bytes(let count):
-                // A short receive shows that nothing is left, except the end; TLS receives records.
+                // If fewer bytes than possible have arrived, only the end can follow; TLS may leave a further record.
                 let isShort = count < Self.receiveSize && !bytes.isSecured && !bytes.channel.hasFaults
                 mayHaveArrived = !isShort || isEndReported
                 return true
@@ -32,7 +32,7 @@ extension HTTP2SessionState {
                 mayHaveArrived = bytes.directions(for: .reading).isEmpty || bytes.channel.takeDelay()
             }
         } catch {
-            // What the server has announced is the better error.
+            // The reason in GOAWAY is more precise than the loss of the connection.
             if goAway != nil, error.isConnectionLoss { hasEnded = true } else { receiveFailure = error }
             wakeAll()
         }
@@ -58,7 +58,7 @@ extension HTTP2SessionState {
     mutating func handleEvents(
         of bytes: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
-        // It follows the streams that it excludes.
+        // First, because GOAWAY follows the resets of the streams that it excludes, and their errors contain it.
         for case .goAway(let goAway) in events { self.goAway = goAway }
         for event in events { handle(event, bytes) }
         events.removeAll(keepingCapacity: true)
@@ -106,7 +106,8 @@ extension HTTP2SessionState {
         frames.widen(stream, for: min(length ?? .max, limit), at: .now)
     }
 
-    /// Frees the places of streams that were reset long ago, and ends a connection whose peer is lost.
+    /// Frees the places of streams that were reset long ago, and ends the connection if a PING was not acknowledged in
+    /// time.
     mutating func expire() {
         do throws(HTTP2Error) {
             try frames.expire(at: .now, into: &events)
@@ -117,7 +118,7 @@ extension HTTP2SessionState {
         }
     }
 
-    /// Returns the error of a connection that has ended at `place` of a response.
+    /// Returns the error of a response whose connection has ended at `place`.
     func ended(_ place: WireError.Place, after failure: StreamError? = nil) -> RequestError {
         goAway.map { RequestError($0, cause: failure) } ?? RequestError(WireError.truncated(place), cause: failure)
     }
@@ -135,7 +136,7 @@ extension HTTP2SessionState {
         return goAway == nil && (hasEnded || receiveFailure != nil || sendFailure != nil) ? .closed : .unusable
     }
 
-    /// Ends the connection, and announces it to the peer if the socket accepts that.
+    /// Ends the connection, with GOAWAY if the socket accepts it.
     mutating func close(_ bytes: inout ByteStream) {
         frames.drain()
         if !hasEnded { flush(to: &bytes) }

@@ -2,7 +2,7 @@ import Requests
 import RequestsHTTP2
 import RequestsPOSIX
 
-// How the output is sent.
+// Sending the output.
 extension HTTP2SessionState {
     /// The number of bytes that remain to be sent.
     var outputCount: Int { frames.outputCount - sent }
@@ -12,7 +12,7 @@ extension HTTP2SessionState {
         frames.hasSentHead(of: stream, beside: bytes.hasPartialWrite ? output.count : sent)
     }
 
-    /// Requests a task that sends the output, together with the output of other tasks that are ready to run.
+    /// Requests a task that sends the output together with the output of other tasks that are ready to run.
     mutating func requestFlush() {
         guard flushRequest == nil, outputCount > 0 else { return }
         flushRequest = .now

@@ -8,15 +8,15 @@ struct HTTP2SessionState: ~Copyable {
     let limits: HTTP2Limits
     var frames: ConnectionState
     var events: [ConnectionEvent] = []
-    /// The bytes of bodies in the queued frames, in their order, except those in `output`.
+    /// The body bytes of the queued frames that are not in `output` yet, in their order.
     var bodies: [UInt8] = []
     /// The output that is being sent.
     var output: [UInt8] = []
     /// The number of bytes of `output` that were sent.
     var sent = 0
-    /// The instant at which a task was requested that sends the output; nil if there is none.
+    /// The instant at which the task that sends the output was requested; nil if none is to begin.
     var flushRequest: Deadline?
-    /// Whether that task has not been created yet.
+    /// Whether this task has not been created yet.
     var mustCreateTask = false
     /// The event of the task that waits for space for the output; nil if none waits.
     private var spaceEvent: WakeEvent?
@@ -26,32 +26,33 @@ struct HTTP2SessionState: ~Copyable {
     var receiveFailure: StreamError?
     /// Whether the peer sends nothing more.
     var hasEnded = false
-    /// Whether the connection is to carry no further exchange.
+    /// Whether the connection must carry no further exchange.
     private var isRetired = false
     var goAway: Frame.GoAway?
-    /// The capacity that the pool knows, and the number of its changes.
+    /// The ``capacity`` that was last reported to the pool; a pool begins with the same number.
     private var knownCapacity: Int? = ConnectionState.presumedStreams
+    /// The number of changes that were reported.
     private var capacityChanges = 0
-    /// Whether a response has begun on the connection, or a stream was reset.
+    /// Whether a response has begun on the connection, or the peer has reset a stream.
     var hasResponded = false
 
     // MARK: Exchanges
-    /// The places of all exchanges on the connection.
+    /// The places of the exchanges that have tried to open a stream or waited, and have not left.
     var places: [ExchangePlace] = []
     /// The places of the open streams, by the index of the stream's slot.
     var streams: [ExchangePlace?] = []
     /// Whether bytes may have arrived that were not received, or space may have become free.
     var mayHaveArrived = true
-    /// Whether a task will receive and send for calls that do not continue.
+    /// Whether a task will receive and send because no call waits.
     private var isAttendancePlanned = false
-    /// Whether the end of the connection was reported.
+    /// Whether the socket has reported the end of the connection.
     var isEndReported = false
-    /// The call whose wait ends at ``timekeeperEnd``, the deadline of the frames; nil if none does.
+    /// The call whose wait ends at ``timekeeperEnd``, the deadline of ``frames``; nil if none does.
     private var timekeeper: ExchangePlace?
     private var timekeeperEnd = Deadline.distantFuture
-    /// The events of calls that have become ready, to be signalled without the lock.
+    /// The events of calls that have become ready; they are signalled after the lock has been released.
     var woken: [WakeEvent] = []
-    /// Events of exchanges that have ended, for others.
+    /// The events of exchanges that have ended, for reuse.
     private var spareEvents: [WakeEvent] = []
 
     init(_ limits: HTTP2Limits, at now: Deadline) {
@@ -122,7 +123,7 @@ extension HTTP2SessionState {
 
     /// Ends the use of the connection by the exchange at `place`; its stream is reset unless both sides have ended it.
     ///
-    /// With `isTimedOut`, the connection is in doubt if no frame has arrived since the last wait began.
+    /// With `isTimedOut`, the connection is in doubt if no frame has arrived since the exchange began to wait.
     mutating func leave(_ place: ExchangePlace, isTimedOut: Bool) {
         if let stream = place.stream {
             if isTimedOut { frames.timeOut(stream, waitingSince: place.waitStart ?? .now, at: .now) }
@@ -142,7 +143,7 @@ extension HTTP2SessionState {
         electReader()
     }
 
-    /// Queues body bytes of a stream, and returns their number.
+    /// Queues as many body bytes of a stream as it accepts now, and returns their number.
     mutating func queue(_ bytes: UnsafeRawBufferPointer, of stream: StreamSlot, endsStream: Bool) -> Int {
         var queued = 0
         while queued < bytes.count {
@@ -190,15 +191,14 @@ extension HTTP2SessionState {
         place.stream.map { frames.hasRoom(for: $0) } ?? (frames.isDraining || frames.freePlaces > 0)
     }
 
-    /// Returns whether a task must be created that receives and sends for calls that do not continue; it calls
-    /// ``attend(over:)``.
+    /// Returns whether a task must be created that calls ``attend(over:)``, because no call waits.
     mutating func planAttendance() -> Bool {
         guard !places.isEmpty, !isAttendancePlanned else { return false }
         isAttendancePlanned = true
         return true
     }
 
-    /// Receives and sends if no call has since: the peer may expect acknowledgements.
+    /// Receives and sends unless a call has received meanwhile, because the peer may expect acknowledgements.
     mutating func attend(over bytes: inout ByteStream) {
         isAttendancePlanned = false
         guard mayHaveArrived else { return }
@@ -206,7 +206,7 @@ extension HTTP2SessionState {
         flush(to: &bytes)
     }
 
-    /// Returns the instant at which the wait at `place` ends to check the time limits of the frames.
+    /// Returns the instant at which the wait at `place` ends to check the time limits of ``frames``.
     func waitEnd(of place: ExchangePlace) -> Deadline { timekeeper === place ? timekeeperEnd : .distantFuture }
 
     /// Ends the wait of the exchange at `place`, if it waits.
@@ -217,7 +217,7 @@ extension HTTP2SessionState {
         timekeeperEnd = .distantFuture
     }
 
-    /// Ensures that a call that waits checks the time limits of the frames in time.
+    /// Ensures that a call that waits checks the time limits of ``frames`` in time.
     mutating func checkTimekeeper() {
         guard frames.deadline < timekeeperEnd else { return }
         if let next = timekeeper ?? places.first(where: { $0.wait != nil }) { wake(next) }
@@ -232,7 +232,8 @@ extension HTTP2SessionState {
         return electReader()
     }
 
-    /// Begins the wait of a task that sends the output; returns nil if nothing can be sent, or another one waits.
+    /// Begins the wait of a task that sends the output; returns nil if there is nothing to send, sending has ended, or
+    /// another task waits.
     mutating func beginSpaceWait(with reactor: Reactor) -> WakeEvent? {
         guard spaceEvent == nil, outputCount > 0, sendFailure == nil, !isOver else { return nil }
         let event = WakeEvent(on: reactor)

@@ -25,7 +25,7 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     /// Whether the exchange blocks a thread.
     private var blocksThread = false
     private var isTimedOut = false
-    /// Whether the exchange has looked for arrivals since its time limit has passed.
+    /// Whether the exchange has continued to receive after its time limit, since it last took arrivals.
     private var hasLooked = false
 
     /// Creates a stream on a connection; `isNew` is true for the exchange that has established it.
@@ -58,7 +58,7 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     private var isInherited: Bool { connection.channel.reactor.isInherited }
 
     /// Accesses the state of the connection, reports a change of its capacity to the pool, and creates the task that
-    /// sends the output.
+    /// sends the output if it was requested.
     private func access<Value: Sendable, Failure: Error>(
         _ body: (inout HTTP2SessionState) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -100,7 +100,7 @@ extension HTTP2Stream {
         }
     }
 
-    /// Ends the use of the connection's socket until the exchange continues; another call may have to receive.
+    /// Ends the use of the socket until the exchange continues; another call may have to receive meanwhile.
     func pause() {
         guard let place, !isInherited else { return }
         access { state in
@@ -153,7 +153,7 @@ extension HTTP2Stream {
             let result = try access { (state) throws(StreamError) -> TransferResult? in
                 if let failure = state.sendFailure { throw failure }
                 guard !state.isOver, !place.arrivals.isReset else {
-                    // What has arrived says whether the peer needs the remainder.
+                    // What has arrived shows whether the peer needs the remainder.
                     _ = take(from: place)
                     throw .system(.peerIsGone)
                 }
@@ -199,7 +199,7 @@ extension HTTP2Stream {
 
     /// Sends the output at once, or together with the output of other tasks that are ready to run.
     ///
-    /// If the exchange ends with `isLast`, a task of its own sends what the socket does not accept.
+    /// If the exchange ends (`isLast`), a separate task sends what the socket does not accept.
     private func sendOutput(of state: inout HTTP2SessionState, isLast: Bool = false) {
         guard state.outputCount > 0 else { return }
         let isUrgent = state.isAlone || blocksThread || state.outputCount >= 16 << 10 || state.isFlushLate
@@ -245,7 +245,7 @@ extension HTTP2Stream {
                 let hasReceived = state.receive(from: &connection.stream)
                 if let count = take(from: place) { return .bytes(count) }
                 if hasReceived || state.isOver { return nil }
-                // It follows what had arrived before.
+                // Only now, so that what had arrived before the failure is read first.
                 if let failure = state.sendFailure { throw failure }
                 return .wouldBlock
             }
@@ -277,7 +277,7 @@ extension HTTP2Stream {
         guard !inbox.hasEnded, let place else { return count }
         session.access { state in
             if let stream = place.stream { state.consumed(count, of: stream) }
-            // The caller may pause now; a failure ends the next receive.
+            // Sent now, because the caller may pause. A failure ends the next receive.
             sendOutput(of: &state)
         }
         return count
@@ -295,6 +295,6 @@ extension HTTP2Stream {
     var persists: Bool { !inbox.isStopped }
     var httpVersion: RawResponse.Metrics.HTTPVersion { .http2 }
 
-    /// The connection carries others in any case.
+    /// True, because the session, not an exchange, determines whether the connection accepts another one.
     func isReusable(afterWholeRequest isWhole: Bool, hasRespondedFirst: Bool) -> Bool { true }
 }

@@ -1,7 +1,7 @@
 import Requests
 import RequestsHTTP2
 
-/// A stream of HTTP/2 as its exchange sees it: how far it is, and what was taken from its ``StreamArrivals``.
+/// The parts of a response that an exchange over HTTP/2 has taken from its ``StreamArrivals``, and how far it has read.
 struct StreamInbox: ~Copyable, Sendable {
     /// Whether the request is a HEAD, whose response has no body.
     private let isHEAD: Bool
@@ -16,7 +16,7 @@ struct StreamInbox: ~Copyable, Sendable {
     private var end = StreamArrivals.End.none
     /// Whether the peer has reset the stream only because it needs no more of the request (RFC 9113 §8.1).
     private(set) var isStopped = false
-    /// The way in which the stream ended alone, before the response; nil if it has not.
+    /// The way in which the stream ended before the response; nil if it has not, or its connection has failed.
     private(set) var refusal: StreamRefusal?
     /// Whether a head has arrived, of an interim response or of the final one.
     private(set) var hasBegun = false

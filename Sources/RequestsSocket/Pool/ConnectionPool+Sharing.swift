@@ -2,7 +2,7 @@
 import RequestsPOSIX
 
 extension ConnectionPool {
-    /// The number of calls on a shared connection before its peer has announced how many it allows.
+    /// The maximum number of calls on a shared connection whose peer has not announced how many it allows.
     private static let initialPlaces = 100
 
     /// Returns whether a call to `origin` can share a connection that another call establishes.
@@ -31,7 +31,7 @@ extension ConnectionPool {
         resume(grants)
     }
 
-    /// Ends the grants of places on a shared connection that is draining, failed or outdated.
+    /// Stops granting places on a shared connection that is draining, failed or outdated.
     func retire(_ connection: Connection) {
         state.withLock { $0.ledger.retire(connection) }
     }

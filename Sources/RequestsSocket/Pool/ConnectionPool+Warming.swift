@@ -46,7 +46,7 @@ extension ConnectionPool {
             if connection.isShared { putBack(connection) } else { park(connection, at: .now) }
         }
         for result in results { _ = try result.get() }
-        // The first connection is not shared, so the others are needed too.
+        // The server has selected HTTP/1.1, so the connections are not shared, and the others are needed, too.
         if mayShare, !self.mayShare(origin) { try await establish(count, to: origin, timeLimits) }
     }
 }

@@ -317,7 +317,7 @@ extension ConnectionPool: SlotOwner {
         if let sharing = connection.sharing {
             if sharing.used == 1 { connection.idleUntil = .now.advanced(byNanoseconds: idleNanoseconds) }
         } else if state.isClosed {
-            // Unlike a place on a shared connection, it serves no other call.
+            // A place on a shared connection can still serve a call that waits.
             return nil
         }
         switch state.ledger.putBack(connection, keepsIdle: !state.isClosed && idleNanoseconds > 0) {

@@ -31,7 +31,7 @@ package struct HTTP1Peers<Origin: Hashable & Sendable>: Sendable {
         entries.removeAll { $0.origin == origin && $0.reason == .selected }
     }
 
-    /// Returns the reason for `origin`, and keeps it longer; nil if it is not known to use HTTP/1.1.
+    /// Returns the reason for `origin`, and records this use; nil if the origin is not known to use HTTP/1.1.
     package mutating func reason(for origin: Origin) -> Reason? {
         guard let reason = take(origin) else { return nil }
         entries.append((origin, reason))

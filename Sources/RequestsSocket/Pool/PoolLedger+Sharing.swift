@@ -44,7 +44,7 @@ extension PoolLedger {
 extension PoolLedger {
     /// Takes a place on a shared connection in use; returns nil if there is none.
     mutating func joinShared(in lane: Int) -> Connection? {
-        // An exclusive lane, which is the usual case, ends here.
+        // A lane without shared connections, the usual case, ends here.
         if lanes[lane].shared.isEmpty { return nil }
         guard let connection = lanes[lane].shared.first(where: \.hasPlace) else { return nil }
         connection.sharing?.used += 1
@@ -127,7 +127,7 @@ extension PoolLedger {
         return serve()
     }
 
-    /// Ends the grants of places on a shared connection, which remains open until its calls have ended.
+    /// Stops granting places on a shared connection, which remains open until its calls have ended.
     ///
     /// Has no effect on another connection, or one that is retired already.
     package mutating func retire(_ connection: Connection) {
@@ -158,8 +158,8 @@ extension PoolLedger {
         return grants
     }
 
-    /// Claims a connection beside the pioneer for a call that has waited for it for long, if no other call has received
-    /// one lately.
+    /// Claims a connection beside the pioneer for a call that has waited for it for long, unless another call has
+    /// received one within ``extraInterval``.
     package mutating func hurry(_ waiter: Waiter, at now: Deadline) -> Claim {
         if let grant = waiter.grant { return .granted(grant) }
         let origin = waiter.origin
@@ -209,14 +209,14 @@ extension PoolLedger {
         return grants
     }
 
-    /// Returns whether `waiter` may establish a connection as far as its origin is concerned, beside as many others as
-    /// will receive the slots of evicted connections.
+    /// Returns whether the pioneer and the limit of its origin allow `waiter` to establish a connection, in addition to
+    /// `others` that will take the slots of evicted connections.
     private func canBegin(_ waiter: Waiter, beside others: Int) -> Bool {
         if waiter.mayShare, gathers(waiter.origin) || others > 0 && gatherings[waiter.origin] == nil { return false }
         return open(to: waiter.origin) + others < limits.perOrigin
     }
 
-    /// Returns the first call in the queue that may establish a connection, except for the total limit.
+    /// Returns the first call in the queue that may establish a connection if the total limit is disregarded.
     func firstAllowed() -> Waiter? {
         var refused: Waiter?
         for waiter in queue where !waiter.isLike(refused) {

@@ -197,7 +197,7 @@ extension PoolLedger {
     package mutating func takeIdle() -> [Connection] {
         lanes.indices.flatMap { lane in
             defer { lanes[lane].idle = [] }
-            // The caller may put one back.
+            // The caller may put one back, which ends one use.
             for connection in lanes[lane].idle { connection.sharing?.used = 1 }
             return lanes[lane].idle
         }

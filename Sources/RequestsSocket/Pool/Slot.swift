@@ -32,7 +32,7 @@ extension Slot {
 
     /// Records the number of calls that the peer of the shared connection in this slot allows at once, possibly zero.
     ///
-    /// Of several changes, the one with the highest number counts.
+    /// The change with the highest number counts, because changes can arrive out of order.
     func setPlaces(to count: Int, change: Int) {
         owner.setPlaces(in: number, to: count, change: change)
     }

@@ -14,7 +14,7 @@ extension HTTP2Exchange {
 
     /// Responds to the request on the calling thread; `record` is called with the status before the last byte is sent.
     func perform(_ work: Work, recording record: @escaping @Sendable (HTTPStatus) -> Void) {
-        // Before the client can send a request in the place of this one.
+        // Before the last byte, after which the client may send another request in the place of this one.
         let recordLast = { @Sendable [self] (status: HTTPStatus) in
             record(status)
             endCount()

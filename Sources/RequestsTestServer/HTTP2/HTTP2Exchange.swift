@@ -31,10 +31,10 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
         self.server = server
     }
 
-    // A handler that ignores its cancellation keeps its thread after the stream has ended.
+    // Here for a handler that ignores its cancellation, which keeps its thread after the stream has ended.
     deinit { endCount() }
 
-    /// Makes room for another exchange of the server: nothing delays the end of this one any more.
+    /// Makes room for another exchange of the server, because nothing can delay the end of this one.
     func endCount() {
         if isCounted.exchange(false, ordering: .sequentiallyConsistent) { server.uncountExchange() }
     }

@@ -203,7 +203,7 @@ extension HTTP2Service {
         }
         if arrival.hasStarted {
             frames.reset(arrival.exchange.slot, .noError)
-            // It could otherwise wait until it can write to the stream, which has ended.
+            // The exchange could otherwise wait until it can write to the stream, which has ended.
             frames.cancel(stream)
         } else {
             start(arrival, .refuse(status, detail, fields))
