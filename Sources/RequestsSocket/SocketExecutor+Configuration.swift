@@ -9,15 +9,18 @@ extension SocketExecutor {
         /// The maximum number of connections to one origin, those being established included; the default is 64, the
         /// minimum 1.
         ///
-        /// Further calls wait in the order of their arrival, for at most the request's connect limit. A blocking call
-        /// that a task makes may exceed this limit, and ``maximumConnections``, by one connection after it has waited
-        /// for 250 ms, because the tasks that hold the connections may have no thread left to run on.
+        /// A connection of HTTP/2 counts once, however many calls share it. Further calls wait in the order of their
+        /// arrival, for at most the request's connect limit. A blocking call that a task makes may exceed this limit,
+        /// and ``maximumConnections``, by one connection after it has waited for 250 ms, because the tasks that hold
+        /// the connections may have no thread left to run on.
         public var maximumConnectionsPerOrigin = 64
 
         /// The maximum number of connections in total, those being established included; the default is 256, the
         /// minimum 1.
         ///
-        /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait.
+        /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait. A shared
+        /// connection of HTTP/2 that never becomes idle then accepts no further calls, and closes when its calls have
+        /// ended.
         public var maximumConnections = 256
 
         /// The maximum number of idle connections kept for one origin; the default is 8; 0 keeps none.

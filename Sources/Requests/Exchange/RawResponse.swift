@@ -73,8 +73,8 @@ public struct RawResponse: Sendable {
             case http2 = "HTTP/2"
         }
 
-        /// The number of times the request was transmitted: 1, 2 if a stale connection was replaced, or up to 3 if a
-        /// server of HTTP/2 declared the request unprocessed.
+        /// The number of times the request was transmitted: 1, 2 if a stale connection was replaced, or up to 3 over
+        /// HTTP/2.
         public var transmissions: Int
 
         /// Whether the connection had served an earlier request.

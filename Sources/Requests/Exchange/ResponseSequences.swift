@@ -1,7 +1,7 @@
 extension ResponseStream {
     /// The bytes of a response in chunks, as a sequence that can be read once.
     ///
-    /// Releasing it before the end closes the connection.
+    /// Releasing it before the end ends the exchange.
     public struct Chunks: AsyncSequence, Sendable {
         /// The error that ended the body early.
         public typealias Failure = RequestError
@@ -42,7 +42,7 @@ extension ResponseStream {
     /// The lines of a response, as a sequence that can be read once.
     ///
     /// Lines end with LF or CR LF, which are not included; the last line need not have a line end. Ill-formed UTF-8
-    /// becomes U+FFFD. Releasing the sequence before its end closes the connection.
+    /// becomes U+FFFD. Releasing the sequence before its end ends the exchange.
     public struct Lines: AsyncSequence, Sendable {
         /// The error that ended the body early, or ``RequestError/Reason/tooLarge(limit:)`` for a line over the limit.
         public typealias Failure = RequestError

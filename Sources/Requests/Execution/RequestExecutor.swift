@@ -10,11 +10,12 @@
 ///   everything that it would write, before it writes anything.
 /// - The delivery, limits, timeouts and deadline of the request apply, and cancellation is prompt.
 ///   ``Timeouts/total`` is the limit of a call, which sets the deadline; an exchange alone does not apply it.
-/// - A connection is never reused if its exchange was cancelled, failed, or was read only in part.
+/// - A connection is never reused if its exchange was cancelled, failed, or was read only in part. Over HTTP/2, the
+///   stream of the exchange is reset instead.
 /// - ``RawResponse/head`` describes the delivered body: an executor that decodes a content coding removes
 ///   Content-Encoding and Content-Length and records both in the metrics.
 /// - A streamed response owns its connection: reading it to the end returns the connection, and releasing it closes the
-///   connection.
+///   connection. Over HTTP/2, it owns its stream, and releasing it resets the stream.
 ///
 /// The call runs on the executor of its caller until it first suspends; ``Client`` keeps it off the actor of the
 /// caller.

@@ -74,7 +74,7 @@ public struct RetryPolicy: Sendable {
     ///
     /// A call sends at most `(1 + redirects) × maximumAttempts` requests, `1 + 3 × n` times as many with `n`
     /// authenticators, and twice as many with hedging. Executors send at most one more for each of them, in place of a
-    /// stale connection (``/Requests/RawResponse/Metrics-swift.struct/transmissions``).
+    /// stale connection, or two more over HTTP/2 (``/Requests/RawResponse/Metrics-swift.struct/transmissions``).
     public var maximumAttempts: Int { 1 + (rules.map(\.strategy.maximumRetries).max() ?? 0) }
 
     /// Returns this policy for all requests, whether they are idempotent or not.

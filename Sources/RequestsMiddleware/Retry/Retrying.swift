@@ -12,7 +12,7 @@
 /// ``/Requests/RawResponse/Metrics-swift.struct/retries`` of its metrics or in ``/Requests/RequestError/retries`` of
 /// its error.
 ///
-/// The response of a failed attempt is released before the delay. If its body was streamed, its connection is closed.
+/// The response of a failed attempt is released before the delay. If its body was streamed, its exchange ends.
 public struct Retrying: Middleware {
     let policy: RetryPolicy
     let budget: RetryBudget

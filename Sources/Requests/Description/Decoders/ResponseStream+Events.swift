@@ -3,7 +3,7 @@ import Synchronization
 extension ResponseStream {
     /// The events of a server-sent event stream, as a sequence that can be read once.
     ///
-    /// Bytes are read only as events are requested. Dropping the sequence before its end closes the connection.
+    /// Bytes are read only as events are requested. Releasing the sequence before its end ends the exchange.
     public struct Events: AsyncSequence, Sendable {
         /// The error that ended the body early, or ``RequestError/Reason/tooLarge(limit:)`` for an event over the
         /// limit.

@@ -26,7 +26,7 @@ extension ServerSentEvent.Typed: Hashable where Value: Hashable {}
 extension ResponseStream {
     /// The events of a server-sent event stream with their data decoded, as a sequence that can be read once.
     ///
-    /// Bytes are read only as events are requested. Dropping the sequence before its end closes the connection.
+    /// Bytes are read only as events are requested. Releasing the sequence before its end ends the exchange.
     public struct TypedEvents<Value>: AsyncSequence, Sendable {
         /// The error that ended the body early, or ``RequestError/Reason/decodingFailed`` with the number of the event.
         public typealias Failure = RequestError

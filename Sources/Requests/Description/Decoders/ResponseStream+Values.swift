@@ -1,8 +1,8 @@
 extension ResponseStream {
     /// The values of a response with one JSON text in each line, as a sequence that can be read once.
     ///
-    /// Lines that contain only spaces, tabs and carriage returns are skipped. Dropping the sequence before its end
-    /// closes the connection.
+    /// Lines that contain only spaces, tabs and carriage returns are skipped. Releasing the sequence before its
+    /// end ends the exchange.
     public struct Values<Value>: AsyncSequence, Sendable {
         /// The error that ended the body early, or ``RequestError/Reason/decodingFailed`` with the number of the line.
         public typealias Failure = RequestError
