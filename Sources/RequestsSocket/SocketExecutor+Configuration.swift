@@ -18,9 +18,9 @@ extension SocketExecutor {
         /// The maximum number of connections in total, those being established included; the default is 256, the
         /// minimum 1.
         ///
-        /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait. A shared
-        /// connection of HTTP/2 that never becomes idle then accepts no further calls, and closes when its calls have
-        /// ended.
+        /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait. A
+        /// shared connection of HTTP/2 that never becomes idle then accepts no further calls, and closes when its calls
+        /// have ended.
         public var maximumConnections = 256
 
         /// The maximum number of idle connections kept for one origin; the default is 8; 0 keeps none.

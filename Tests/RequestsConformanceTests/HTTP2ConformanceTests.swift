@@ -51,7 +51,7 @@ struct HTTP2ConformanceTests {
     }
 
     @Test(
-        "over TLS, the connections use h2, which TLS has selected",
+        "over TLS, the connections use h2, which the server has selected",
         .enabled(if: TestTLS.isAvailable, "libssl is not installed"))
     func selection() async throws {
         try await withTestServer(serving: MockExecutor(.ok()), using: .http2, tls: .init()) { server in

@@ -2,7 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import TestCorpora
 
-/// A connection without a socket; the model of its calls is beside the ledger's.
+/// A connection without a socket, which counts its calls for the model, too.
 final class SharedLink: PooledConnection {
     let origin: Int
     let slotNumber: SlotNumber
@@ -22,11 +22,11 @@ final class SharedLink: PooledConnection {
     }
 }
 
-/// A connection that is being established, or may be as soon as a call takes its grant.
+/// A connection that is being established, or that a call may establish when it takes its grant.
 struct Attempt {
     let origin: Int
     let slot: SlotNumber
-    /// Whether no call waits for it.
+    /// Whether no call waits for this connection.
     var isExtra: Bool
 }
 
@@ -124,7 +124,7 @@ extension SharingRun {
         }
     }
 
-    /// Records a grant, of which the model knows nothing yet.
+    /// Records a grant in the model, and checks it.
     private mutating func note(_ grant: Ledger.Grant, for origin: Int, mayShare: Bool, isExtra: Bool = false) throws {
         switch grant {
         case .connection(let link):
@@ -233,11 +233,11 @@ extension SharingRun {
         let attempt = attempts.remove(at: index)
         let link = SharedLink(attempt)
         links.append(link)
-        // A server of most origins speaks one version of HTTP; that of the third changes.
+        // The servers of most origins use one version of HTTP; the server of origin 2 uses two.
         if attempt.origin > 0, attempt.origin != 2 || isOne(of: 2) {
             let places = Int.random(in: 0...4, using: &random)
             link.places = places
-            // The grants of the event, unlike the connection's own call, may begin another attempt to wait for.
+            // The waiting calls, unlike the call of the connection, may begin another attempt for which calls wait.
             free.remove(attempt.origin)
             try note(ledger.share(link, places: places))
         } else {
@@ -256,7 +256,7 @@ extension SharingRun {
         try end(attempts[index].slot)
     }
 
-    /// The slot of a connection that is closed, or of an attempt that fails, is vacated.
+    /// Vacates the slot of a closed connection, or of a failed attempt.
     private mutating func end(_ slot: SlotNumber) throws {
         if let index = attempts.firstIndex(where: { $0.slot == slot }) {
             let attempt = attempts.remove(at: index)
@@ -271,7 +271,7 @@ extension SharingRun {
         try end(link.slotNumber)
     }
 
-    /// The calls that use a connection and have taken their grants.
+    /// Returns the number of calls that use a connection and have taken their grants.
     private func running(on link: SharedLink) -> Int {
         link.users
             - waiters.count {
@@ -322,7 +322,7 @@ extension SharingRun {
         if link.users == 0 { try close(link) }
     }
 
-    /// A connection fails with all its calls.
+    /// Ends a connection with all its calls.
     private mutating func lose() throws {
         guard let link = links.filter({ running(on: $0) > 0 }).randomElement(using: &random) else { return }
         guard link.places != nil else { return try close(link) }
@@ -339,7 +339,7 @@ extension SharingRun {
         }
     }
 
-    /// The idle connections with replaced TLS settings are closed, and the others put back.
+    /// Takes the idle connections, and closes those with replaced TLS settings.
     private mutating func retireOutdated() throws {
         for link in ledger.takeIdle() {
             link.users = 1

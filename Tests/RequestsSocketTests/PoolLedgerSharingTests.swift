@@ -80,7 +80,7 @@ struct PoolLedgerSharingTests {
     private static let seeds = ProcessInfo.processInfo.environment["REQUESTS_POOL_SEEDS"].flatMap(UInt64.init) ?? 6
 
     @Test(
-        "in any order of events no call waits beside a free place, and one connection at a time is waited for",
+        "in any order of events, no call waits beside a free place, and calls wait for one new connection at a time",
         .rows("H-30", "H-40", "H-46"), .notInstrumented("one thread compares values with a model"),
         arguments: PoolLedgerTests.limits.indices, [false, true])
     func model(index: Int, exceeds: Bool) throws {
@@ -99,7 +99,7 @@ struct PoolLedgerSharingTests {
             served += run.served
             joined += run.joined
         }
-        // The steps reach the cases that they test.
+        // The random steps have covered these cases.
         #expect(served > 100 && joined > 100)
     }
 
@@ -155,7 +155,7 @@ struct PoolLedgerSharingTests {
         #expect(grants.waiters.count == 34 && waiting.dropFirst(66).allSatisfy { $0.hasPlace })
     }
 
-    @Test("a call that waits for 500 ms establishes a connection, one call at a time", .rows("H-40"))
+    @Test("a call that has waited for 500 ms establishes a connection, one call every 500 ms", .rows("H-40"))
     func hurrying() throws {
         var ledger = Ledger(PoolLimits(total: 3, perOrigin: 64, idlePerOrigin: 8))
         let other = SharedLink(to: 2, in: try ledger.slot(for: 2, mayShare: false))
@@ -175,7 +175,7 @@ struct PoolLedgerSharingTests {
         #expect(hurry(2, at: 2_000) == "full")
     }
 
-    @Test("with one connection in total, two origins in turn make progress although calls never pause", .rows("H-46"))
+    @Test("with one connection in total, calls to two origins progress in turn, without pauses", .rows("H-46"))
     func oneConnection() throws {
         var ledger = Ledger(PoolLimits(total: 1, perOrigin: 1, idlePerOrigin: 1))
         var links: [SharedLink] = [try ledger.shared(1, places: 100).link]
@@ -199,7 +199,7 @@ struct PoolLedgerSharingTests {
         }
     }
 
-    @Test("only as many idle connections are closed for waiting calls as their origin may replace", .rows("H-46"))
+    @Test("no more idle connections are closed for waiting calls than their origin may establish", .rows("H-46"))
     func evictions() throws {
         var ledger = Ledger(PoolLimits(total: 8, perOrigin: 4, idlePerOrigin: 8))
         let slot = try ledger.slot(for: 1)

@@ -174,7 +174,7 @@ struct HTTP2HostileTests {
         }
     }
 
-    @Test("the end of a stream is reported when its events were handled, whatever other threads do", .rows("R-73"))
+    @Test("the end of a stream is reported only after its events were handled", .rows("R-73"))
     func handledEnds() throws {
         let reports = Lock<[[Int]]>([])
         let connection = try HTTP2Connection(HTTP2Limits(), closingAfter: .max) { change in

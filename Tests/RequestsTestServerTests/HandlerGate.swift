@@ -2,7 +2,7 @@ import Dispatch
 @_spi(Lock) import Requests
 import Synchronization
 
-/// A gate at which handlers wait, each in its way.
+/// A gate at which handlers wait until it opens: blocked, computing or suspended.
 final class HandlerGate: Sendable {
     private let isOpen = Atomic(false)
     private let count = Atomic(0)

@@ -4,9 +4,9 @@ import RequestsHTTP2
 
 // Decodes the blocks of all HPACK stories, cut at every offset, and compares the lists with those of whole blocks.
 //
-// These are 1.2 GB, which take five minutes without optimization, so `.ci/cuts` builds the program with the objects of
-// a release build; it is not a target of the package. `swift test` cuts two blocks of each encoding, and compares the
-// lists of all whole blocks with those of their story (HPACKStoryTests).
+// It decodes 1.2 GB, which takes five minutes without optimization. So `.ci/cuts` builds the program with the objects
+// of a release build; it is not a target of the package. `swift test` cuts two blocks of each encoding, and compares
+// the list of each whole block with its story (HPACKStoryTests).
 
 private struct Stories: Decodable {
     var encodings: [Encoding]
@@ -15,7 +15,7 @@ private struct Stories: Decodable {
 private struct Encoding: Decodable {
     var id: String
     var blocksB64: [Data]
-    /// The positions of blocks before which the limit of the table changes, each with the limit.
+    /// The changes of the table's limit: the index of the block that follows each, and the new limit.
     var tableSize: [[Int]]?
 }
 

@@ -45,13 +45,13 @@ private func follow(_ script: UnsafeBufferPointer<UInt8>, as role: HTTP2Role, on
 
 /// The events of a connection and its error.
 private struct Outcome: Equatable {
-    /// The events; parts of bodies are joined, and events about sending depend on the time of arrival.
+    /// The events, without parts of bodies and events about sending, which depend on the sizes of the pieces.
     var events: [String] = []
     var bodyLength = 0
     var error: HTTP2Error?
 }
 
-/// A connection with a user who follows a script.
+/// A connection whose user follows a script.
 private struct Side: ~Copyable {
     private let role: HTTP2Role
     private var state: ConnectionState

@@ -38,7 +38,7 @@ struct RateLimitTests {
         #expect(delays.withLock { $0 } == [.seconds(2), .seconds(4), .seconds(6)])
     }
 
-    @Test("a test server whose executor refuses a request by a limit responds with 429 or 503 and Retry-After")
+    @Test("a test server whose executor refuses a request because of a limit responds with 429 or 503 and Retry-After")
     func served() async throws {
         let clock = ManualClock()
         let rows: [(error: ProtectionError, status: HTTPStatus, delay: String?)] = [
@@ -253,7 +253,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("at most 1,024 origins are remembered, the last ones")
+    @Test("at most 1,024 origins are remembered, the most recent ones")
     func origins() async throws {
         let executor = MockExecutor { _ in .ok("") }.limitingRate(
             to: 1, per: .seconds(60), burst: 1, maximumDelay: .zero)

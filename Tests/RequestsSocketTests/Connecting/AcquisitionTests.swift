@@ -130,7 +130,7 @@ struct AcquisitionTests {
     }
 
     @Test(
-        "a call that may share a connection requests another one every 500 ms, and its own limit ends its wait",
+        "a call that waits to share a connection requests another one every 500 ms, until its own limit",
         .rows("H-40"))
     func hurrying() throws {
         let steps = try AcquisitionSteps(connect: .seconds(3_600)) { [.queued($0.waiter(mayShare: true))] }

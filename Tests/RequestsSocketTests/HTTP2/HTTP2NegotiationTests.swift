@@ -9,7 +9,8 @@ import Testing
 @testable import RequestsSocket
 
 extension ScriptedPeer.Line {
-    /// Responds to all requests in the version that the handshake has selected, and notes each with its version.
+    /// Responds to all requests in the version that the server has selected in the handshake, and notes each with its
+    /// version.
     fileprivate borrowing func serve(_ peer: ScriptedPeer, _ name: String = "") {
         guard tls.negotiation?.applicationProtocol == "h2" else {
             while let head = receiveRequest() {
@@ -58,7 +59,7 @@ struct HTTP2NegotiationTests {
         #expect(peer.notes == ["\(version) GET", "\(version) PUT"] && peer.connections == 1)
     }
 
-    @Test("a server that selects another protocol is refused by name", .rows("H-30", "S-28"))
+    @Test("a server that selects another protocol is refused with an error that names it", .rows("H-30", "S-28"))
     func wrongProtocol() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server { $0.applicationProtocols = ["x"] }) { line, _, peer in
             line.serve(peer)
@@ -72,7 +73,7 @@ struct HTTP2NegotiationTests {
         #expect(refused?.reason == .tlsFailed && peer.notes.isEmpty)
     }
 
-    @Test("http URLs use HTTP/1.1, over a proxy too", .rows("H-30"))
+    @Test("http URLs use HTTP/1.1, also over a proxy", .rows("H-30"))
     func inClear() async throws {
         let peer = try ScriptedPeer { line, _, peer in line.serve(peer) }
         #expect(try await Self.executor().execute(peer.request()).text == "ok")
@@ -127,7 +128,7 @@ struct HTTP2NegotiationTests {
     }
 
     @Test(
-        "a request for which a server requires HTTP/1.1 is sent again with it, and later ones too", .rows("H-21"),
+        "a request is sent again with HTTP/1.1 if its server requires that, and later requests use it", .rows("H-21"),
         arguments: [HTTPMethod.get, .post])
     func requiredHTTP1(method: HTTPMethod) async throws {
         let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
@@ -165,7 +166,7 @@ struct HTTP2NegotiationTests {
         await eventually { executor.connections.open == 1 }
     }
 
-    @Test("a new connection after the requirement offers only HTTP/1.1", .rows("H-21"))
+    @Test("after a server has required HTTP/1.1, new connections offer only HTTP/1.1", .rows("H-21"))
     func offersOnlyHTTP1() async throws {
         // A server that prefers HTTP/2 would select it again.
         let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
@@ -190,7 +191,7 @@ struct HTTP2NegotiationTests {
     }
 
     @Test(
-        "calls that wait for the first connection to an origin do not fail or time out with it", .rows("H-40"),
+        "calls that wait for the first connection to an origin neither fail nor time out with it", .rows("H-40"),
         arguments: FirstConnection.allCases)
     func firstConnection(end: FirstConnection) async throws {
         let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
@@ -226,7 +227,7 @@ struct HTTP2NegotiationTests {
         #expect(peer.mostConnections <= 16)
     }
 
-    @Test("connections are established in advance also to a server that selects HTTP/1.1", .rows("H-30"))
+    @Test("connections can be established in advance to a server that selects HTTP/1.1", .rows("H-30"))
     func warming() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in line.serve(peer) }
         let executor = try Self.executor()
@@ -238,7 +239,7 @@ struct HTTP2NegotiationTests {
         }
     }
 
-    @Test("64 origins with HTTP/1.1 are remembered, those that were used least recently are forgotten", .rows("H-30"))
+    @Test("64 origins with HTTP/1.1 are remembered, the ones that were used last", .rows("H-30"))
     func memory() {
         var peers = HTTP1Peers<Int>()
         for origin in 0..<64 { peers.record(origin, .selected) }

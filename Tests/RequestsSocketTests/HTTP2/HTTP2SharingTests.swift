@@ -7,7 +7,7 @@ import Testing
 
 @Suite("HTTP/2: calls that share a connection", .tags(.concurrent), .timeLimit(.minutes(5)))
 struct HTTP2SharingTests {
-    @Test("calls at once use the one connection of their origin", .rows("H-30", "H-46"))
+    @Test("64 calls at once share one connection", .rows("H-30", "H-46"))
     func oneConnection() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
             while let arrival = script.next(on: line) {
@@ -90,7 +90,7 @@ struct HTTP2SharingTests {
         await eventually { executor.connections == (1, 1) }
     }
 
-    @Test("a call that GOAWAY excludes is sent again where only one connection is allowed", .rows("H-20", "H-46"))
+    @Test("a request that GOAWAY excludes is sent again even if only one connection is allowed", .rows("H-20", "H-46"))
     func oneSlot() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
             var slots: [StreamSlot] = []
@@ -292,7 +292,7 @@ struct HTTP2SharingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("after a time-out on a connection without a sign of life, new calls use another one", .rows("H-26", "H-42"))
+    @Test("after a time-out on a connection without any frame, new calls use another one", .rows("H-26", "H-42"))
     func silence() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, _ in
             while let request = script.request(on: line) {
@@ -309,7 +309,7 @@ struct HTTP2SharingTests {
         #expect(peer.connections == 2)
     }
 
-    @Test("drain and the end of an executor let running streams finish", .rows("H-51"))
+    @Test("drain lets running streams finish, and refuses new calls", .rows("H-51"))
     func draining() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             while let request = script.request(on: line) {
