@@ -15,8 +15,8 @@ extension SocketExecutor {
         ///
         /// `h2` and `http/1.1` are offered; a server that selects no protocol receives HTTP/1.1, and one that selects
         /// another protocol is refused with ``/Requests/RequestError/Reason/tlsFailed``. http URLs use HTTP/1.1. If a
-        /// server requires HTTP/1.1 for a request (RFC 9113 §7), the request is sent again with HTTP/1.1, as are later
-        /// requests to this server.
+        /// server requires HTTP/1.1 for a request (RFC 9113 §7), the request is sent again with HTTP/1.1, which later
+        /// requests to its origin use, too.
         case http2Preferred
     }
 }

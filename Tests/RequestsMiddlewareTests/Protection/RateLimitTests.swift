@@ -121,7 +121,7 @@ struct RateLimitTests {
     }
 
     @Test(
-        "a server that requests a pause in Retry-After or RateLimit receives no request until it has ended",
+        "a server that requests a pause in Retry-After or RateLimit receives no request until the pause has ended",
         arguments: [
             (429, ["Retry-After": "30"], 30), (503, ["Retry-After": "30"], 30), (200, ["Retry-After": "30"], 0),
             (200, ["RateLimit": "\"default\";r=0;t=30"], 30), (200, ["RateLimit": "\"default\";r=1;t=30"], 0),

@@ -99,7 +99,7 @@ struct HedgingTests {
     }
 
     @Test(
-        "a second request is sent for a safe method only, unless the request says whether it is idempotent",
+        "a second request is sent only for a safe method, unless the request declares whether it is idempotent",
         .rows("PM-24"),
         arguments: [
             ("GET", nil, true), ("HEAD", nil, true), ("OPTIONS", nil, true), ("PROPFIND", nil, true),

@@ -228,7 +228,7 @@ struct RetryingTests {
         #expect(ended.head.status == 503 && ended.metrics.retries.count == 2)
     }
 
-    @Test("a function that waits is cancelled at the deadline of the call", arguments: CallForm.allCases)
+    @Test("a policy’s function that waits is cancelled at the deadline of the call", arguments: CallForm.allCases)
     func suspendingFunction(form: CallForm) async throws {
         let api = AnonymousRequestProvider("http://e.com")
         let script = ResponseScript(.status(503))
@@ -249,7 +249,7 @@ struct RetryingTests {
         #expect(error?.status == 503 && isCancelled.withLock { $0 } && script.count == 1)
     }
 
-    @Test("the time for which a function waits counts for the deadline of the call")
+    @Test("the time for which a policy’s function waits counts towards the deadline of the call")
     func slowFunction() async throws {
         let script = ResponseScript(.status(503))
         let clock = ManualClock()
