@@ -21,7 +21,7 @@ extension TestServer {
         /// Each connection with a request in progress may occupy a thread. Further connections wait in the system's
         /// queue until one ends.
         public var connections = 4_096
-        /// The maximum number of streams of HTTP/2 at one time, over all connections; the default is 4,096.
+        /// The maximum number of exchanges over HTTP/2 at one time, on all connections; the default is 4,096.
         ///
         /// Each can have a thread of its own, and counts until its handler has returned, even after a reset. Further
         /// streams are refused with REFUSED_STREAM, so that their requests can be sent again.

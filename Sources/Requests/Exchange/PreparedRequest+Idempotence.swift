@@ -18,7 +18,7 @@ extension PreparedRequest {
         set { attributes[Idempotence.self] = newValue }
     }
 
-    /// The idempotence that the request declares; nil if its method decides.
+    /// The idempotence that the request declares; nil if its method determines it.
     package var declaredIdempotence: Bool? {
         // Few requests have attributes.
         hasAttributes ? attributes[Idempotence.self] : nil

@@ -155,8 +155,8 @@ extension Field.Name {
 extension Field {
     /// Whether a request omits the field, because it belongs to the executor.
     ///
-    /// `TE: trailers` is not omitted, because HTTP/2 permits it (RFC 9113 §8.2.2). An executor of HTTP/1.1 does not
-    /// send it, because it would also need a field Connection.
+    /// `TE: trailers` is not omitted, because HTTP/2 permits it (RFC 9113 §8.2.2). It is not sent in HTTP/1.1, where TE
+    /// also requires a field Connection (RFC 9110 §10.1.4).
     package var belongsToExecutor: Bool {
         name.belongsToExecutor && !(name == .te && ASCIIFolding.areEqual(value, "trailers"))
     }
