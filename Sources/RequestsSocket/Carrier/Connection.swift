@@ -216,7 +216,7 @@ extension Connection {
         if let thread, waitInPlace(for: wanted, by: deadline, on: thread, #isolation) { return }
         guard let http2 else { return }
         do throws(SystemError) {
-            try channel.reportAll { [weak self] in self?.report(hasEnded: $0, to: http2) }
+            try beginReports(to: http2)
         } catch {
             throw .failed(error)
         }
@@ -224,7 +224,7 @@ extension Connection {
             try await event.wait(by: min(deadline, end))
         } catch {
             guard case .timedOut = error, !deadline.hasPassed else { throw error }
-            http2.access { $0.expire() }
+            http2.access { $0.expire(over: &stream) }
         }
     }
 
@@ -253,19 +253,37 @@ extension Connection {
     /// The time for which the output of ended exchanges may wait for space: 60 s.
     private static var spaceLimit: Duration { .seconds(60) }
 
-    /// Resumes a call of HTTP/2 after a report of the socket.
-    ///
-    /// If no call waits to receive, because callers do not read their bodies or sources produce nothing, a task
-    /// receives later.
+    /// Lets the reactor report all that arrives, from now on.
+    func beginReports(to http2: HTTP2Session) throws(SystemError) {
+        try channel.reportAll { [weak self] in self?.report(hasEnded: $0, to: http2) }
+    }
+
+    /// Resumes a call of HTTP/2 after a report of the socket, and ensures that a task receives later if it does not.
     private func report(hasEnded: Bool, to http2: HTTP2Session) {
-        let (mustAttend, hasOutput) = http2.access { state in
-            (!state.reportReadiness(hasEnded: hasEnded) && state.planAttendance(), state.outputCount > 0)
+        let (mustAttend, isUrgent) = http2.access { state in
+            let isElected = state.reportReadiness(hasEnded: hasEnded)
+            return (state.planAttendance(), !isElected && state.outputCount > 0)
         }
         guard mustAttend else { return }
-        Task {
-            // A caller may continue soon, and receive itself.
-            if !hasOutput { try? await channel.reactor.sleep(until: .after(.seconds(1))) }
-            http2.access { $0.attend(over: &stream) }
+        Task { [weak self, reactor = channel.reactor] in
+            repeat {
+                if !isUrgent { try? await reactor.sleep(until: .after(.seconds(1))) }
+            } while self?.attend(http2) == true
+        }
+    }
+
+    private func attend(_ http2: HTTP2Session) -> Bool {
+        let (mayHaveMore, change) = http2.access { ($0.attend(over: &stream), $0.takeCapacityChange()) }
+        if let change { report(change) }
+        return mayHaveMore
+    }
+
+    /// Reports a change of the number of exchanges that HTTP/2 on this connection can carry to the pool.
+    func report(_ change: HTTP2SessionState.CapacityChange) {
+        if let capacity = change.capacity {
+            slot.setPlaces(to: capacity, change: change.number)
+        } else {
+            slot.retire()
         }
     }
 

@@ -14,7 +14,7 @@ final class HTTP2Session: Sendable {
     }
 
     /// Whether the connection accepts further exchanges.
-    var isUsable: Bool { access { $0.isUsable } }
+    var isUsable: Bool { access { $0.isUsable && !$0.frames.isInDoubt } }
 
     /// Runs `body` with exclusive access to the state and to the socket, then resumes the calls that have become ready.
     func access<Value: Sendable, Failure: Error>(

@@ -39,6 +39,11 @@ extension HTTP2SessionState {
         return false
     }
 
+    /// Receives what has arrived, as far as ``receives`` permits.
+    mutating func receiveAll(from bytes: inout ByteStream) {
+        for _ in 0..<Self.receives { guard receive(from: &bytes) else { break } }
+    }
+
     private mutating func read(_ bytes: UnsafeRawBufferPointer) {
         do throws(HTTP2Error) {
             try frames.receive(Span(_unsafeBytes: bytes), at: .now, into: &events)
@@ -79,12 +84,16 @@ extension HTTP2SessionState {
         case .reset(let stream, let reset):
             hasResponded = true
             let error = RequestError(reset, goAway, limits)
-            deliver(to: stream) { $0.reset(error, with: reset) }
+            let requiresHTTP1 = reset.code == .http11Required || goAway?.code == .http11Required
+            deliver(to: stream) { $0.reset(error, with: reset, requiresHTTP1: requiresHTTP1) }
         case .capacity(let stream): if let place = place(of: stream) { wake(place) }
-        case .places, .settled, .draining, .goAway: for place in places where place.stream == nil { wake(place) }
+        case .places(let count): for place in waitingForStream.prefix(count) { wake(place) }
+        case .settled, .draining, .goAway: for place in waitingForStream { wake(place) }
         case .head(_, .request): break
         }
     }
+
+    private var waitingForStream: [ExchangePlace] { places.filter { $0.stream == nil && $0.wait != nil } }
 
     private func place(of stream: StreamSlot) -> ExchangePlace? {
         guard stream.index < streams.count, let place = streams[stream.index], place.stream == stream else {
@@ -108,7 +117,9 @@ extension HTTP2SessionState {
 
     /// Frees the places of streams that were reset long ago, and ends the connection if a PING was not acknowledged in
     /// time.
-    mutating func expire() {
+    mutating func expire(over bytes: inout ByteStream) {
+        // The acknowledgement may have arrived.
+        if frames.deadline <= .now, mayHaveArrived { receiveAll(from: &bytes) }
         do throws(HTTP2Error) {
             try frames.expire(at: .now, into: &events)
             handleEvents()
@@ -130,7 +141,7 @@ extension HTTP2SessionState {
             count += 1
             if count == Self.receives { return .unusable }
         }
-        expire()
+        expire(over: &bytes)
         flush(to: &bytes)
         if isUsable, !frames.isInDoubt { return .usable }
         return goAway == nil && (hasEnded || receiveFailure != nil || sendFailure != nil) ? .closed : .unusable

@@ -47,6 +47,8 @@ struct HTTP2SessionState: ~Copyable {
     private var isAttendancePlanned = false
     /// Whether the socket has reported the end of the connection.
     var isEndReported = false
+    /// The number of blocked threads that wait.
+    private var waitingThreads = 0
     /// The call whose wait ends at ``timekeeperEnd``, the deadline of ``frames``; nil if none does.
     private var timekeeper: ExchangePlace?
     private var timekeeperEnd = Deadline.distantFuture
@@ -61,7 +63,7 @@ struct HTTP2SessionState: ~Copyable {
     }
 
     /// Whether the connection accepts further exchanges.
-    var isUsable: Bool { !isOver && sendFailure == nil && !isRetired && !frames.isDraining }
+    var isUsable: Bool { !isOver && !isEndReported && sendFailure == nil && !isRetired && !frames.isDraining }
 
     /// Whether the peer sends and reads nothing more.
     var isOver: Bool { hasEnded || receiveFailure != nil || frames.failure != nil }
@@ -97,9 +99,11 @@ struct HTTP2SessionState: ~Copyable {
 
 extension HTTP2SessionState {
     /// Returns whether the place's stream is open, and opens it with the head of a request if possible.
-    mutating func open(_ place: ExchangePlace, _ fields: OutgoingFields, endsStream: Bool) -> Bool {
+    mutating func open(
+        _ place: ExchangePlace, _ fields: OutgoingFields, endsStream: Bool, over bytes: inout ByteStream
+    ) -> Bool {
         join(place)
-        expire()
+        expire(over: &bytes)
         switch frames.open(fields, respondsToHead: place.isHEAD, endsStream: endsStream, at: .now) {
         case .opened(let stream):
             place.stream = stream
@@ -124,13 +128,13 @@ extension HTTP2SessionState {
     /// Ends the use of the connection by the exchange at `place`; its stream is reset unless both sides have ended it.
     ///
     /// With `isTimedOut`, the connection is in doubt if no frame has arrived since the exchange began to wait.
-    mutating func leave(_ place: ExchangePlace, isTimedOut: Bool) {
+    mutating func leave(_ place: ExchangePlace, isTimedOut: Bool, over bytes: inout ByteStream) {
         if let stream = place.stream {
             if isTimedOut { frames.timeOut(stream, waitingSince: place.waitStart ?? .now, at: .now) }
             frames.reset(stream, .cancel, at: .now)
             if streams[stream.index] === place { streams[stream.index] = nil }
             place.stream = nil
-            expire()
+            expire(over: &bytes)
         }
         if let index = place.index {
             places.swapAt(index, places.count - 1)
@@ -169,6 +173,7 @@ extension HTTP2SessionState {
         of place: ExchangePlace, for wanted: Interest, _ caller: WaitingCaller, with reactor: Reactor
     ) -> Bool {
         join(place)
+        endWait(of: place)
         place.waitStart = place.waitStart ?? .now
         if place.isNotified {
             place.isNotified = false
@@ -177,9 +182,13 @@ extension HTTP2SessionState {
         if !wanted.isEmpty {
             if place.arrivals.count > 0 || mayHaveArrived || isOver || sendFailure != nil { return false }
             if wanted.contains(.writing), canWrite(place) { return false }
+        } else {
+            // This call would not receive.
+            electReader()
         }
         place.event = place.event ?? spareEvents.popLast() ?? WakeEvent(on: reactor)
         place.wait = ExchangePlace.Wait(receives: !wanted.isEmpty, caller)
+        if caller == .thread { waitingThreads += 1 }
         if timekeeper == nil, frames.deadline < .distantFuture {
             timekeeper = place
             timekeeperEnd = frames.deadline
@@ -191,26 +200,35 @@ extension HTTP2SessionState {
         place.stream.map { frames.hasRoom(for: $0) } ?? (frames.isDraining || frames.freePlaces > 0)
     }
 
-    /// Returns whether a task must be created that calls ``attend(over:)``, because no call waits.
+    /// Returns whether a task must be created that calls ``attend(over:)``.
     mutating func planAttendance() -> Bool {
         guard !places.isEmpty, !isAttendancePlanned else { return false }
         isAttendancePlanned = true
         return true
     }
 
-    /// Receives and sends unless a call has received meanwhile, because the peer may expect acknowledgements.
-    mutating func attend(over bytes: inout ByteStream) {
+    /// Receives and sends, unless a call has received meanwhile.
+    ///
+    /// Perhaps no call waits to receive, or the resumed one does not continue, and the peer expects acknowledgements.
+    /// Returns whether more may have arrived.
+    mutating func attend(over bytes: inout ByteStream) -> Bool {
         isAttendancePlanned = false
-        guard mayHaveArrived else { return }
-        for _ in 0..<Self.receives { guard receive(from: &bytes) else { break } }
+        guard mayHaveArrived else { return false }
+        receiveAll(from: &bytes)
         flush(to: &bytes)
+        return mayHaveArrived && !isOver && planAttendance()
     }
 
     /// Returns the instant at which the wait at `place` ends to check the time limits of ``frames``.
-    func waitEnd(of place: ExchangePlace) -> Deadline { timekeeper === place ? timekeeperEnd : .distantFuture }
+    ///
+    /// Every blocked thread checks them, because a task may have no thread left to run on.
+    func waitEnd(of place: ExchangePlace) -> Deadline {
+        timekeeper === place || place.wait?.caller == .thread ? frames.deadline : .distantFuture
+    }
 
     /// Ends the wait of the exchange at `place`, if it waits.
     mutating func endWait(of place: ExchangePlace) {
+        if place.wait?.caller == .thread { waitingThreads -= 1 }
         place.wait = nil
         guard timekeeper === place else { return }
         timekeeper = nil
@@ -220,7 +238,7 @@ extension HTTP2SessionState {
     /// Ensures that a call that waits checks the time limits of ``frames`` in time.
     mutating func checkTimekeeper() {
         guard frames.deadline < timekeeperEnd else { return }
-        if let next = timekeeper ?? places.first(where: { $0.wait != nil }) { wake(next) }
+        if let next = timekeeper ?? readiest(where: { _ in true }) { wake(next) }
     }
 
     /// Records that the socket has reported readiness, and resumes a call that waits; returns whether there is one.
@@ -247,23 +265,25 @@ extension HTTP2SessionState {
 
     /// Resumes one of the calls that wait, if bytes may have arrived; it receives them for all.
     ///
-    /// A blocked thread is preferred, because a task may have no thread left to run on, and an actor may be busy.
-    ///
     /// - Returns: Whether a call was resumed.
     @discardableResult
     mutating func electReader() -> Bool {
-        guard mayHaveArrived else { return false }
-        var reader: ExchangePlace?
+        guard mayHaveArrived, let reader = readiest(where: \.receives) else { return false }
+        wake(reader)
+        return true
+    }
+
+    /// Returns the call among those that wait, and fulfill `condition`, that continues soonest.
+    ///
+    /// A blocked thread is preferred, because a task may have no thread left to run on, and an actor may be busy.
+    private func readiest(where condition: (ExchangePlace.Wait) -> Bool) -> ExchangePlace? {
+        var readiest: ExchangePlace?
         for place in places {
-            guard let wait = place.wait, wait.receives else { continue }
-            if wait.caller == .thread {
-                reader = place
-                break
-            }
-            if reader == nil || reader?.wait?.caller == .actor && wait.caller == .task { reader = place }
+            guard let wait = place.wait, condition(wait) else { continue }
+            if wait.caller == .thread || wait.caller == .task && waitingThreads == 0 { return place }
+            if readiest == nil || readiest?.wait?.caller == .actor { readiest = place }
         }
-        if let reader { wake(reader) }
-        return reader != nil
+        return readiest
     }
 
     /// Ends the present wait of the exchange at `place`, or its next one.

@@ -49,7 +49,7 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
         access { state in
             // A server that responds early without a reset of the stream may be about to close the connection.
             if hasRespondedFirst, !place.arrivals.isReset { state.retire() }
-            state.leave(place, isTimedOut: isTimedOut)
+            state.leave(place, isTimedOut: isTimedOut, over: &connection.stream)
             sendOutput(of: &state, isLast: true)
         }
         connection.slot.returnPlace()
@@ -66,13 +66,7 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
         let result = try session.access { (state) throws(Failure) -> Result in
             (try body(&state), state.takeCapacityChange(), state.takeFlushRequest())
         }
-        if let change = result.change {
-            if let capacity = change.capacity {
-                connection.slot.setPlaces(to: capacity, change: change.number)
-            } else {
-                connection.slot.retire()
-            }
-        }
+        if let change = result.change { connection.report(change) }
         if result.mustFlush {
             CallingThread.queueTask { [connection, session] in await connection.sendOutput(of: session) }
         }
@@ -86,7 +80,7 @@ extension HTTP2Stream {
     /// Returns whether an exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
     func receivesAtOnce(on thread: CallingThread?) -> Bool {
         blocksThread = thread != nil
-        return thread == nil && session.access { $0.isAlone }
+        return thread == nil && !isInherited && session.access { $0.isAlone }
     }
 
     func beginWait(for wanted: Interest, by caller: WaitingCaller) -> CarrierWait {
@@ -108,6 +102,8 @@ extension HTTP2Stream {
             sendOutput(of: &state)
             state.electReader()
         }
+        // The caller may not continue for long. A failure ends the next wait.
+        try? connection.beginReports(to: session)
     }
 
     func continuesAfterTimeOut() -> Bool {
@@ -178,7 +174,7 @@ extension HTTP2Stream {
         -> Int?
     {
         if let fields {
-            guard state.open(place, fields, endsStream: remaining == 0) else { return nil }
+            guard state.open(place, fields, endsStream: remaining == 0, over: &connection.stream) else { return nil }
             self.fields = nil
             hasQueuedEnd = remaining == 0
         }
@@ -219,7 +215,7 @@ extension HTTP2Stream {
     }
 
     var hasWritten: Bool {
-        guard let place else { return true }
+        guard let place, !isInherited else { return true }
         return access { state in place.stream.map { state.hasSentHead(of: $0, over: connection.stream) } ?? false }
     }
 
@@ -274,7 +270,7 @@ extension HTTP2Stream {
 
     func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
         let count = inbox.takeBody(into: space)
-        guard !inbox.hasEnded, let place else { return count }
+        guard !inbox.hasEnded, let place, !isInherited else { return count }
         session.access { state in
             if let stream = place.stream { state.consumed(count, of: stream) }
             // Sent now, because the caller may pause. A failure ends the next receive.

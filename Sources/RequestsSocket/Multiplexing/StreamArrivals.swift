@@ -57,11 +57,11 @@ struct StreamArrivals: ~Copyable, Sendable {
     }
 
     /// Records that the peer has reset the stream.
-    mutating func reset(_ error: RequestError, with reset: StreamReset) {
+    mutating func reset(_ error: RequestError, with reset: StreamReset, requiresHTTP1: Bool) {
         isReset = true
         count += 1
         isStopped = reset.code == .noError
-        let unprocessed = reset.code == .http11Required ? StreamRefusal.requiresHTTP1 : .unprocessed
+        let unprocessed: StreamRefusal = requiresHTTP1 ? .requiresHTTP1 : .unprocessed
         fail(error, as: reset.isUnprocessed ? unprocessed : .reset)
     }
 }

@@ -25,9 +25,15 @@ extension ConnectionPool {
         try timeLimits.check()
         let mayShare = mayShare(origin)
         var leases: [Lease] = []
-        // A call that waits for one of these connections would prevent the following ones.
-        while leases.count < count, let lease = try leaseAtOnce(origin, timeLimits) { leases.append(lease) }
-        let connector = try connector(to: origin, timeLimits)
+        let connector: Connector
+        do throws(RequestError) {
+            // A call that waits for one of these connections would prevent the following ones.
+            while leases.count < count, let lease = try leaseAtOnce(origin, timeLimits) { leases.append(lease) }
+            connector = try self.connector(to: origin, timeLimits)
+        } catch {
+            for case .connection(let connection) in leases { putBack(connection) }
+            throw error
+        }
         let results = await withTaskGroup(of: Result<Connection, RequestError>.self) { group in
             for case .slot(let slot) in leases {
                 group.addTask {
