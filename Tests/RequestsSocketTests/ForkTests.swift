@@ -1,5 +1,6 @@
 #if os(Linux)
 @_spi(Lock) import Requests
+import RequestsHTTP2
 import RequestsPOSIX
 import RequestsSocket
 import TestSupport
@@ -9,8 +10,12 @@ import Testing
 ///
 /// Only this object refers to them, so that the child can release them.
 private final class Inheritance: Sendable {
-    private let executor = Lock<SocketExecutor?>(SocketExecutor())
+    private let executor: Lock<SocketExecutor?>
     private let stream = Lock<ResponseStream?>(nil)
+
+    init(_ executor: SocketExecutor = SocketExecutor()) {
+        self.executor = Lock(executor)
+    }
 
     func text(_ request: PreparedRequest) async throws -> String? {
         try await executor.withLock { $0 }?.execute(request).text
@@ -35,9 +40,14 @@ private final class Inheritance: Sendable {
     /// Releases the executor and the stream, and returns whether that closed `count` sockets.
     func release(closing count: Int) -> Bool {
         let before = openSockets()
+        release()
+        return openSockets() == before - count
+    }
+
+    /// Releases the executor and the stream.
+    func release() {
         stream.withLock { $0.take() }.map { _ in () }
         executor.withLock { $0.take() }.map { _ in () }
-        return openSockets() == before - count
     }
 }
 
@@ -105,6 +115,45 @@ struct ForkTests {
             }
             #expect(children.hangsAreRare, "\(children)")
             #expect(peer.connections == 2)
+        }
+    }
+
+    @Test(
+        "a child that releases a stream of HTTP/2 sends nothing on the connection of its parent",
+        .rows("H-35", "R-58"))
+    func releasingStreams() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+                while let arrival = script.next(on: line) {
+                    switch arrival {
+                    case .head(let slot, let head):
+                        script.sendHead(200, to: slot, on: line)
+                        if head.path == "/slow" { _ = peer.waitForResume() }
+                        script.respond(to: slot, on: line)
+                    case .reset(_, let code): peer.note("\(code)")
+                    default: break
+                    }
+                }
+                peer.note("end")
+            }
+            let inheritance = Inheritance(.http2())
+            let request = try peer.request()
+            let streamed = try peer.request(.get, "/slow", delivery: .streamed)
+            var children = ForkedChildren()
+            for round in 0..<20 {
+                #expect(try await inheritance.text(request) == "ok", "round \(round)")
+                try await inheritance.beginStream(streamed)
+                // The socket may remain open: a thread that the child does not have may refer to the connection.
+                let hasReleased = children.run {
+                    inheritance.release()
+                    return true
+                }
+                #expect(hasReleased, "round \(round)")
+                peer.resume()
+                #expect(try await inheritance.endStream() == Data("ok".utf8), "round \(round)")
+            }
+            #expect(children.hangsAreRare, "\(children)")
+            #expect(peer.connections == 1 && peer.notes.isEmpty, "\(peer.notes)")
         }
     }
 

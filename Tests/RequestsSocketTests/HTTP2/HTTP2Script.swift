@@ -120,6 +120,15 @@ extension HTTP2Script {
         return flush(to: line)
     }
 
+    /// Sends small responses, all together.
+    func respond(toAll slots: [StreamSlot], on line: borrowing ScriptedPeer.Line) {
+        for slot in slots {
+            state.respond(to: slot, OutgoingFields(status: 200, .empty))
+            bodies[slot, default: []] += Array("ok".utf8)[..<state.write(slot, 2, endsStream: true)]
+        }
+        _ = flush(to: line)
+    }
+
     /// Sends as much of a body of zeros as the windows allow, at most `count` bytes, and returns the number of bytes.
     func sendBody(of count: Int, to slot: StreamSlot, on line: borrowing ScriptedPeer.Line) -> Int {
         var sent = 0

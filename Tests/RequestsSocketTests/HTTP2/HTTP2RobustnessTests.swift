@@ -1,0 +1,133 @@
+import Requests
+import RequestsHTTP2
+import RequestsMock
+import RequestsPOSIX
+import RequestsSocket
+import RequestsTestServer
+import TestSupport
+import Testing
+
+@Suite("HTTP/2: lost peers and places", .tags(.concurrent), .timeLimit(.minutes(5)))
+struct HTTP2RobustnessTests {
+    @Test(
+        "of the calls whose connection is lost after it was used, only repeatable ones are sent again",
+        .rows("H-21", "R-42"))
+    func repetition() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+            var heads = 0
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, let head) = arrival else { continue }
+                heads += 1
+                if heads > 1 || number > 0 { peer.note(head.path ?? "") }
+                if heads == 1 || number > 0 { script.respond(to: slot, on: line) }
+                if heads == 9, number == 0 { return line.socket.shutDown(.both) }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        _ = try await executor.execute(peer.request())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<4 {
+                let get = try peer.request(.get, "/get\(number)")
+                group.addTask {
+                    let response = try await executor.execute(get)
+                    #expect(response.text == "ok" && response.metrics.transmissions == 2)
+                }
+                let post = try peer.request(.post, "/post\(number)", body: .bytes(Data("x".utf8)))
+                group.addTask {
+                    let error = await executor.failure(of: post)
+                    #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(peer.notes.count == 12 && peer.notes.count { $0.hasPrefix("/post") } == 4, "\(peer.notes)")
+    }
+
+    @Test(
+        "calls without limits end 10 seconds after the PING that follows a time-out without any frame",
+        .rows("H-26", "H-42"))
+    func deadPeer() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+            while let request = script.request(on: line) {
+                if number > 0 || request.head.path == "/" {
+                    script.respond(to: request.slot, on: line)
+                } else {
+                    peer.note(request.head.path ?? "")
+                    if peer.notes.count == 2 { return line.waitForStop() }
+                }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        _ = try await executor.execute(peer.request())
+        let patient = try peer.request(.post, "/patient").with { $0.timeouts = .init(connect: nil, firstByte: nil) }
+        let waiting = Task { await executor.failure(of: patient) }
+        await eventually { peer.notes == ["/patient"] }
+        let start = Deadline.now
+        let hasty = try peer.request(.get, "/hasty").with { $0.timeouts.firstByte = .milliseconds(50) }
+        #expect(await executor.failure(of: hasty)?.reason == .timedOut(.firstByte))
+        #expect(try await executor.execute(peer.request()).text == "ok")
+        let error = await waiting.value
+        #expect(error?.reason == .connectionLost && error?.detail?.contains("PING") == true, "\(error as Any)")
+        #expect(start.advanced(by: .seconds(10)).hasPassed && peer.connections == 2)
+    }
+
+    @Test("calls that a server refuses until its settings are known are sent again within them", .rows("H-18", "H-21"))
+    func burst() async throws {
+        var limits = HTTP2Limits()
+        limits.concurrentStreams = 2
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, _ in
+            while let request = script.request(on: line) { script.respond(to: request.slot, on: line) }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<64 {
+                let request = try peer.request(.post).with { $0.timeouts.connect = nil }
+                group.addTask { try await executor.execute(request).text }
+            }
+            for try await text in group { #expect(text == "ok") }
+        }
+        #expect(peer.connections == 1)
+    }
+
+    @Test("a server that allows no stream makes calls wait until it allows one", .rows("H-18"))
+    func noPlaces() async throws {
+        let settings = TestServer.HTTP2Settings(maximumStreams: 0)
+        try await withTestServer(serving: MockExecutor(.ok("ok")), using: .http2(settings)) { server in
+            let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
+            let request = try PreparedRequest(url: server.baseURL).with { $0.timeouts.connect = nil }
+            // The first call does not know the settings.
+            #expect(try await executor.execute(request).text == "ok")
+            let calls = (0..<2).map { _ in Task { try await executor.execute(request).text } }
+            await eventually { executor.waiters == 1 }
+            #expect(server.exchanges.count == 1)
+            var writer = FrameWriter()
+            writer.settings([(SettingID.maximumConcurrentStreams, 1)])
+            server.send(writer.bytes)
+            for call in calls { #expect(try await call.value == "ok") }
+            #expect(server.record.acceptedConnections == 1)
+        }
+    }
+
+    @Test("tasks that are ready to run send together, and one of them receives for all", .rows("H-33"))
+    func batches() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            var slots: [StreamSlot] = []
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, let head) = arrival else { continue }
+                if head.path == "/" { script.respond(to: slot, on: line) } else { slots.append(slot) }
+                if slots.count == 64 { script.respond(toAll: slots, on: line) }
+            }
+        }
+        let faults = TransferFaults()
+        let executor = SocketExecutor.http2 { $0.faults = faults }
+        _ = try await executor.execute(peer.request())
+        let before = faults.transfers
+        let request = try peer.request(.get, "/batch")
+        await withTaskGroup(of: String?.self) { group in
+            for _ in 0..<64 { group.addTask { try? await executor.execute(request).text } }
+            for await text in group { #expect(text == "ok") }
+        }
+        // Alone, each call sends and receives, at least twice.
+        #expect(faults.transfers - before < 128)
+    }
+}
