@@ -3,7 +3,7 @@ import CRequestsPOSIX
 
 /// The kernel's queue of readiness reports: kqueue.
 ///
-/// It makes one report for each request (EV_ONESHOT).
+/// It makes one report for each request (EV_ONESHOT), or one for each arrival (EV_CLEAR).
 ///
 /// `ReadinessQueue+Epoll.swift` is its counterpart for Linux.
 struct ReadinessQueue: ~Copyable, Sendable {
