@@ -1,5 +1,6 @@
 import Requests
 import RequestsPOSIX
+import RequestsTLS
 
 /// A carrier over a connection of a pool.
 protocol PooledCarrier: Carrier {
@@ -51,6 +52,10 @@ enum CarrierWait: Sendable {
 final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecked Sendable {
     // Declared before the slot, so that the descriptor is closed before another call may open one.
     @exclusivity(unchecked) var stream: ByteStream
+    /// The socket; read without the lock that guards ``stream`` if exchanges share the connection.
+    let channel: Channel
+    /// The settings of TLS; nil without TLS.
+    let context: TLSContext?
     let slot: Slot
     var slotNumber: SlotNumber { slot.number }
     /// Whether tasks run on the thread that waits for the socket (decision 0040).
@@ -85,7 +90,9 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
         self.stamps = stamps
         self.tls = tls
         http2 = usingHTTP2 ? HTTP2Session(configuration.http2Limits, at: .now) : nil
-        runsTasks = stream.channel.reactor.runsTasks
+        channel = stream.channel
+        context = stream.context
+        runsTasks = channel.reactor.runsTasks
         self.stream = stream
         self.slot = slot
     }
@@ -95,8 +102,6 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
         if let http2, !channel.reactor.isInherited { http2.access { $0.close(&stream) } }
         stream.end()
     }
-
-    var channel: Channel { stream.channel }
 
     /// Whether the connection carries several calls at once.
     var isShared: Bool { http2 != nil }

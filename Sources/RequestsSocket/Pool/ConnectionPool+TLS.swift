@@ -5,7 +5,7 @@ import RequestsTLS
 extension ConnectionPool {
     /// Returns whether new connections would have the TLS settings of `connection`.
     func isCurrent(_ connection: Connection) -> Bool {
-        guard let context = connection.stream.context else { return true }
+        guard let context = connection.context else { return true }
         return (connection.slot.origin.isForwarded ? security.proxy : security.origin).isCurrent(context)
     }
 
