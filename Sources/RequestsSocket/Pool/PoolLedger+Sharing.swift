@@ -22,7 +22,7 @@ extension PoolLedger {
         if case .pioneer = gatherings[origin] { true } else { false }
     }
 
-    /// Returns whether the slot with `number` is that of the pioneer of `origin`.
+    /// Returns whether the pioneer of `origin` has the slot `number`.
     private func isPioneer(_ number: Int, of origin: Origin) -> Bool {
         if case .pioneer(number, _) = gatherings[origin] { true } else { false }
     }
