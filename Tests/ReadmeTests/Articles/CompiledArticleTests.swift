@@ -1,7 +1,6 @@
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
-import TestSupport
 import Testing
 
 /// Runs the snippets of the articles in this folder against a mock, so that they give the results that the text states.
@@ -75,7 +74,7 @@ struct CompiledArticleTests {
     }
 
     @Test(
-        "a notification and unary calls over HTTP/2 and TLS have the results of their article", .rows("H-48"),
+        "a notification and unary calls over HTTP/2 and TLS have the results of their article",
         .enabled(if: TestServer.supportsTLS, "libssl is not installed"))
     func http2Services() async throws {
         typealias Article = CallingHTTP2ServicesArticle
