@@ -66,7 +66,7 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
     /// Whether this was the only connection of its origin in use when it was taken or established.
     @exclusivity(unchecked) var wasAlone = false
     /// The calls that use the connection at once; the pool reads and writes it under its lock.
-    @exclusivity(unchecked) var sharing: PoolSharing?
+    var sharing: PoolSharing?
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals that nothing waits for (decision 0011).
     @exclusivity(unchecked) private var hasStandingReports = false
