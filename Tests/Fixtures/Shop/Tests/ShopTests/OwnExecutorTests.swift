@@ -13,7 +13,7 @@ private let subject = ExecutorUnderTest.overLoopback(
     deviations: [
         "a connection is reused after a response that allows it",
         "an HTTP/1.0 response closes its connection unless it has keep-alive",
-        "the connection of a redirect is reused if its body is short, and closed otherwise",
+        "the connection of a redirect is reused if its body is short or the connection shared",
     ].map { scenario in
         .init(
             scenario: scenario, reason: "each exchange has its own connection",
