@@ -8,6 +8,5 @@ let package = Package(
     name: "HTTP2Servers", platforms: [.macOS(.v15)], dependencies: [.package(name: "Requests", path: requests)],
     targets: [
         .executableTarget(
-            name: "interop", dependencies: [.product(name: "RequestsSocket", package: "Requests")], path: ".",
-            sources: ["main.swift"])
+            name: "interop", dependencies: [.product(name: "RequestsSocket", package: "Requests")], path: ".")
     ])
