@@ -38,7 +38,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     // MARK: The peer
     /// The last value of each of the peer's settings.
     var peerSettings = ReceivedSettings()
-    var isSettled = false
+    /// Whether the peer's SETTINGS have arrived.
+    package internal(set) var isSettled = false
     var goAway: Frame.GoAway?
     var liveness: Liveness
 
@@ -49,7 +50,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     var knownPlaces = 0
     /// Whether the user of a client has been notified that the connection takes no more streams.
     var hasReportedDraining = false
-    /// Whether we take no more streams: after ``drain()`` or too many cancellations, or if the peer may be lost.
+    /// Whether we take no more streams: after ``drain()``, too many cancellations or ENHANCE_YOUR_CALM, or if the peer
+    /// may be lost.
     var hasDrained = false
     /// Whether ``drain()`` has sent GOAWAY.
     var hasAnnouncedEnd = false

@@ -31,6 +31,8 @@ struct HTTP2SessionState: ~Copyable {
     var goAway: Frame.GoAway?
     /// The ``capacity`` that was last reported to the pool; a pool begins with the same number.
     private var knownCapacity: Int? = ConnectionState.presumedStreams
+    /// Whether it was reported after the peer's SETTINGS had arrived; before that, the pool may presume another number.
+    private var knowsSettings = false
     /// The number of changes that were reported.
     private var capacityChanges = 0
     /// Whether a response has begun on the connection, or the peer has reset a stream.
@@ -80,8 +82,9 @@ struct HTTP2SessionState: ~Copyable {
     /// Returns the change of ``capacity`` since the last call; nil if there is none.
     mutating func takeCapacityChange() -> CapacityChange? {
         let capacity = capacity
-        guard capacity != knownCapacity else { return nil }
+        guard capacity != knownCapacity || frames.isSettled != knowsSettings else { return nil }
         knownCapacity = capacity
+        knowsSettings = frames.isSettled
         capacityChanges += 1
         return CapacityChange(capacity: capacity, number: capacityChanges)
     }

@@ -3,6 +3,8 @@ import RequestsPOSIX
 
 extension ConnectionPool {
     /// The maximum number of calls on a shared connection whose peer has not announced how many it allows.
+    ///
+    /// If another connection to the origin allows fewer, this one probably does, too.
     private static let initialPlaces = 100
 
     /// Returns whether a call to `origin` can share a connection that another call establishes.
@@ -25,8 +27,9 @@ extension ConnectionPool {
             case nil: state.ledger.http1Peers.record(origin, .selected)
             default: state.ledger.http1Peers.forget(origin)
             }
-            return connection.isShared
-                ? state.ledger.share(connection, places: Self.initialPlaces) : state.ledger.recordExclusive(connection)
+            guard connection.isShared else { return state.ledger.recordExclusive(connection) }
+            let last = state.ledger.lastPlaces(in: connection.slotNumber) ?? Self.initialPlaces
+            return state.ledger.share(connection, places: min(last, Self.initialPlaces))
         }
         resume(grants)
     }

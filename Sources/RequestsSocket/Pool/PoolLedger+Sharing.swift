@@ -81,6 +81,9 @@ extension PoolLedger {
         return lane.shared.first(where: isHere) ?? lane.idle.first(where: isHere)
     }
 
+    /// Returns the number of calls that the peer of `slot` has last allowed at once on a connection; nil if it has not.
+    package func lastPlaces(in slot: SlotNumber) -> Int? { lanes[slot.lane].places }
+
     /// The shared connections that are in use and accept calls.
     package var sharedInUse: [Connection] { lanes.flatMap(\.shared) }
 }
@@ -124,6 +127,7 @@ extension PoolLedger {
         }
         connection.sharing?.places = count
         connection.sharing?.change = change
+        if count > 0 { lanes[slot.lane].places = count }
         return serve()
     }
 

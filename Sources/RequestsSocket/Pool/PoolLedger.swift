@@ -70,6 +70,8 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
         ///
         /// Shared connections without calls are idle.
         var shared: [Connection] = []
+        /// The number of calls that the peer has last allowed at once on a connection, at least 1; nil if it is unknown.
+        var places: Int?
     }
 
     let limits: PoolLimits
@@ -140,7 +142,7 @@ extension PoolLedger {
     private mutating func makeLane(for origin: Origin) -> Int {
         if let lane = lanesByOrigin[origin] { return lane }
         let lane = vacantLanes.popLast() ?? lanes.count
-        if lane == lanes.count { lanes.append(Lane(origin: origin)) } else { lanes[lane].origin = origin }
+        if lane == lanes.count { lanes.append(Lane(origin: origin)) } else { lanes[lane] = Lane(origin: origin) }
         lanesByOrigin[origin] = lane
         return lane
     }

@@ -89,6 +89,30 @@ struct HTTP2RobustnessTests {
         #expect(peer.connections == 1)
     }
 
+    @Test("servers that allow one stream do not refuse a call on each new connection", .rows("H-18", "H-21"))
+    func burstOverConnections() async throws {
+        var limits = HTTP2Limits()
+        limits.concurrentStreams = 1
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, peer in
+            // The client opens streams before it knows how many are allowed.
+            script.receive(from: line)
+            while let request = script.request(on: line) {
+                peer.note(request.head.path ?? "")
+                script.respond(to: request.slot, on: line)
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 8 }
+        let paths = (0..<64).map { "/\($0)" }
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for path in paths {
+                let request = try peer.request(.post, path).with { $0.timeouts.connect = nil }
+                group.addTask { try await executor.execute(request).text }
+            }
+            for try await text in group { #expect(text == "ok") }
+        }
+        #expect(peer.notes.sorted() == paths.sorted() && peer.connections <= 8)
+    }
+
     @Test("a server that allows no stream makes calls wait until it allows one", .rows("H-18"))
     func noPlaces() async throws {
         let settings = TestServer.HTTP2Settings(maximumStreams: 0)

@@ -47,7 +47,10 @@ extension HTTP2Script {
     }
 
     /// Receives what arrives next; false if the client has ended the connection, or has violated the protocol.
-    private func receive(from line: borrowing ScriptedPeer.Line) -> Bool {
+    ///
+    /// Before ``next(on:)``, the client receives nothing, not even SETTINGS.
+    @discardableResult
+    func receive(from line: borrowing ScriptedPeer.Line) -> Bool {
         guard let bytes = line.receive() else { return false }
         var events: [ConnectionEvent] = []
         do {
