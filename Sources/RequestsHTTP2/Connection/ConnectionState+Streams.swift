@@ -144,5 +144,7 @@ extension ConnectionState {
         case .idle: throw HTTP2Error(.idleStream, in: .resetStream, on: id)
         case .closed, .forgotten: try countLateFrame(.resetStream, on: id)
         }
+        // The peer may reset every further stream, because it counts what all of them have cost.
+        if role == .client, code == .enhanceYourCalm { hasDrained = true }
     }
 }

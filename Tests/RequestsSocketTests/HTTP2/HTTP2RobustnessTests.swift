@@ -113,6 +113,36 @@ struct HTTP2RobustnessTests {
         #expect(peer.notes.sorted() == paths.sorted() && peer.connections <= 8)
     }
 
+    @Test("after ENHANCE_YOUR_CALM for one stream, new calls use another connection", .rows("H-21"))
+    func calm() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            var waiting: StreamSlot?
+            while let request = script.request(on: line) {
+                switch request.head.path {
+                case "/slow":
+                    waiting = request.slot
+                    peer.note("/slow")
+                case "/bad":
+                    script.reset(request.slot, .enhanceYourCalm, on: line)
+                    guard peer.waitForResume(), let slot = waiting.take() else { return }
+                    script.respond(to: slot, on: line)
+                default: script.respond(to: request.slot, on: line)
+                }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        _ = try await executor.execute(peer.request())
+        let slow = try peer.request(.get, "/slow")
+        let call = Task { try await executor.execute(slow).text }
+        await eventually { peer.notes == ["/slow"] }
+        #expect(await executor.failure(of: try peer.request(.get, "/bad"))?.reason == .connectionLost)
+        #expect(try await executor.execute(peer.request()).text == "ok" && peer.connections == 2)
+        // The other calls of the connection complete.
+        peer.resume()
+        #expect(try await call.value == "ok")
+        #expect(try await executor.execute(peer.request()).text == "ok" && peer.connections == 2)
+    }
+
     @Test("a server that allows no stream makes calls wait until it allows one", .rows("H-18"))
     func noPlaces() async throws {
         let settings = TestServer.HTTP2Settings(maximumStreams: 0)
