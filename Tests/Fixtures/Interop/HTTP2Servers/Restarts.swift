@@ -11,7 +11,7 @@ extension Server {
                 if supports("once") { try await resetCounts() }
                 let failures = try await server.callDuring(kind)
                 // The server is available again.
-                let errors = await atOnce(64) { _ in try await check(server.send("/small"), 200, small) }
+                let errors = await atOnce(64) { _ in try await check(server.send("/small"), 200, small) }.errors
                 if let first = errors.first {
                     throw Difference(description: "\(errors.count) of 64 later calls failed: \(first)")
                 }
@@ -29,25 +29,35 @@ extension Server {
         let isOver = Atomic(false)
         let next = Atomic(0)
         let successes = Atomic(0)
-        async let results = atOnce(32) { _ in
+        let failures = Mutex<[any Error]>([])
+        async let end = atOnce(32) { _ in
             while !isOver.load(ordering: .relaxed) {
                 let number = next.add(1, ordering: .relaxed).oldValue
-                if supports("once") {
-                    _ = try await post(number: number)
-                } else {
-                    try await check(send("/small"), 200, small)
+                do {
+                    if supports("once") {
+                        _ = try await post(number: number)
+                    } else {
+                        try await check(send("/small"), 200, small)
+                    }
+                    successes.add(1, ordering: .relaxed)
+                } catch {
+                    failures.withLock { $0.append(error) }
+                    try await Task.sleep(for: .milliseconds(20))
                 }
-                successes.add(1, ordering: .relaxed)
             }
         }
         try await Task.sleep(for: .milliseconds(300))
         await command(kind)
-        try await Task.sleep(for: .milliseconds(500))
+        let before = successes.load(ordering: .relaxed)
+        for _ in 0..<600 where successes.load(ordering: .relaxed) < before + 100 {
+            try await Task.sleep(for: .milliseconds(50))
+        }
         isOver.store(true, ordering: .relaxed)
-        let errors = await results
+        _ = await end
+        let errors = failures.withLock { $0 }
         for case let error as RequestError in errors
         where error.reason != .connectionLost && error.reason != .connectionFailed {
-            throw error
+            throw Difference(description: "among \(errors.count) failures: \(error)")
         }
         for case let error as Difference in errors { throw error }
         if supports("once") {
