@@ -74,6 +74,9 @@ extension ConnectionState {
         failure != nil || goAway != nil || hasDrained || nextStream > .largest
     }
 
+    /// Whether the peer has ended the connection with GOAWAY after it may have acted on a request.
+    package var hasServed: Bool { goAway.map { $0.lastStream > 0 && $0.lastStream < nextStream } ?? false }
+
     /// The number of streams that have not ended.
     package var streamCount: Int { streams.count }
 

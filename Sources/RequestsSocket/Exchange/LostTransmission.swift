@@ -8,13 +8,15 @@ import Requests
 /// |----------------------------------------------------|----------------------------|------------------------------|
 /// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request             |
 /// | before a byte of the head was written (HTTP/2)     | no                         | of every request             |
+/// | the connection ended after other requests (HTTP/2) | no                         | of every request, 100 in all |
 /// | the peer also requires HTTP/1.1                    | no                         | over HTTP/1.1, if offered    |
 /// | before a byte was written to a reused connection   | no                         | of every request             |
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
 /// | on a new connection, or for another reason         | perhaps                    | never                        |
 ///
-/// A request has at most three transmissions. A body whose source has begun is sent again only if the source can begin
-/// again.
+/// A request has at most three transmissions, or 100 while the server ends connections after it has acted on other
+/// requests: if it allows more calls at once than a connection carries, it excludes many of them. A body whose source
+/// has begun is sent again only if the source can begin again.
 package struct LostTransmission: Sendable {
     /// The number of transmissions, this one included.
     let number: Int
@@ -41,6 +43,7 @@ package struct LostTransmission: Sendable {
     /// Returns whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
         switch refusal {
+        case .excluded: number < 100 && error.reason == .connectionLost
         case .unprocessed, .requiresHTTP1: number < 3 && error.reason == .connectionLost
         case .reset: false
         case nil: number < 3 && isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))

@@ -85,7 +85,8 @@ extension HTTP2SessionState {
             hasResponded = true
             let error = RequestError(reset, goAway, limits)
             let requiresHTTP1 = reset.code == .http11Required || goAway?.code == .http11Required
-            deliver(to: stream) { $0.reset(error, with: reset, requiresHTTP1: requiresHTTP1) }
+            let unprocessed: StreamRefusal = requiresHTTP1 ? .requiresHTTP1 : refusalOfUnprocessed
+            deliver(to: stream) { $0.reset(error, with: reset.code, as: reset.isUnprocessed ? unprocessed : .reset) }
         case .capacity(let stream): if let place = place(of: stream) { wake(place) }
         case .places(let count): for place in waitingForStream.prefix(count) { wake(place) }
         case .settled, .draining, .goAway: for place in waitingForStream { wake(place) }

@@ -114,13 +114,16 @@ extension HTTP2SessionState {
             streams[stream.index] = place
             return true
         case .full: break
-        case .draining: place.arrivals.fail(ended(.beforeMessage), as: .unprocessed)
+        case .draining: place.arrivals.fail(ended(.beforeMessage), as: refusalOfUnprocessed)
         case .headTooLarge(let limit):
             let detail = "the request header is larger than the \(ErrorText.bytes(limit)) that the server accepts"
             place.arrivals.fail(RequestError(.tooLarge(limit: limit), detail: detail))
         }
         return false
     }
+
+    /// The refusal of a request on which the peer has not acted.
+    var refusalOfUnprocessed: StreamRefusal { frames.hasServed ? .excluded : .unprocessed }
 
     private mutating func join(_ place: ExchangePlace) {
         guard place.index == nil else { return }

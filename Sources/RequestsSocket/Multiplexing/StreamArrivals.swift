@@ -57,11 +57,10 @@ struct StreamArrivals: ~Copyable, Sendable {
     }
 
     /// Records that the peer has reset the stream.
-    mutating func reset(_ error: RequestError, with reset: StreamReset, requiresHTTP1: Bool) {
+    mutating func reset(_ error: RequestError, with code: HTTP2ErrorCode, as refusal: StreamRefusal) {
         isReset = true
         count += 1
-        isStopped = reset.code == .noError
-        let unprocessed: StreamRefusal = requiresHTTP1 ? .requiresHTTP1 : .unprocessed
-        fail(error, as: reset.isUnprocessed ? unprocessed : .reset)
+        isStopped = code == .noError
+        fail(error, as: refusal)
     }
 }

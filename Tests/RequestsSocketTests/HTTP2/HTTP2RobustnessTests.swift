@@ -113,6 +113,30 @@ struct HTTP2RobustnessTests {
         #expect(peer.notes.sorted() == paths.sorted() && peer.connections <= 8)
     }
 
+    @Test("servers that end connections after 25 requests execute each of 300 requests at once", .rows("H-20", "H-44"))
+    func exclusions() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            var count = 0
+            while let request = script.request(on: line) {
+                count += 1
+                if count > 25 { continue }
+                peer.note(request.head.path ?? "")
+                if count == 25 { script.send(on: line) { $0.goAway(lastStream: request.slot.stream, .noError) } }
+                script.respond(to: request.slot, on: line)
+            }
+        }
+        let executor = SocketExecutor.http2()
+        let paths = (0..<300).map { "/\($0)" }
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for path in paths {
+                let request = try peer.request(.post, path).with { $0.timeouts.connect = nil }
+                group.addTask { try await executor.execute(request).text }
+            }
+            for try await text in group { #expect(text == "ok") }
+        }
+        #expect(peer.notes.sorted() == paths.sorted())
+    }
+
     @Test("after ENHANCE_YOUR_CALM for one stream, new calls use another connection", .rows("H-21"))
     func calm() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
