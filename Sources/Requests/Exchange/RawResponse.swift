@@ -73,8 +73,8 @@ public struct RawResponse: Sendable {
             case http2 = "HTTP/2"
         }
 
-        /// The number of times the request was transmitted: 1, 2 if a stale connection was replaced, or up to 3 over
-        /// HTTP/2.
+        /// The number of times the request was transmitted: 1, 2 if a stale connection was replaced, or more over
+        /// HTTP/2, if the server has declared that it did not act on the request.
         public var transmissions: Int
 
         /// Whether the connection had served an earlier request.

@@ -4,6 +4,7 @@ import RequestsSocket
 // Calls that block their thread.
 extension Server {
     private func blockingStep(_ name: String, _ work: () throws -> Bool) {
+        guard isSelected(name) else { return }
         do { printLine("\(name)\t\(try work() ? "ok" : "another response")") } catch {
             printLine("\(name)\t\(error)")
         }

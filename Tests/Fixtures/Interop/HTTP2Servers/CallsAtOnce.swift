@@ -47,7 +47,9 @@ extension Server {
             if let first = outcome.errors.first {
                 throw Difference(description: "\(outcome.errors.count) of \(count) failed: \(first); \(all)")
             }
-            let needed = limit ?? number("streams").map { (count + $0 - 1) / $0 } ?? 1
+            // Until the server has announced how many streams it allows, 100 are opened.
+            let streams = min(number("streams") ?? 100, 100)
+            let needed = limit ?? (count + streams - 1) / streams
             // Each connection that the server has ended needs another one.
             let ended = number("requests").map { count / $0 + needed } ?? 0
             guard connections <= needed + ended else { throw Difference(description: all) }

@@ -129,8 +129,14 @@ func printLine(_ line: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data((line.replacing("\n", with: " ") + "\n").utf8))
 }
 
+/// Whether the step is to be performed: the variable STEP in the environment, if it is set, is a part of its name.
+func isSelected(_ name: String) -> Bool {
+    ProcessInfo.processInfo.environment["STEP"].map { name.contains($0) } ?? true
+}
+
 /// Performs a step, and prints its name and its result: nothing, or a remark.
 func step(_ name: String, _ work: () async throws -> String?) async {
+    guard isSelected(name) else { return }
     do {
         let remark = try await work()
         printLine("\(name)\tok\(remark.map { ", " + $0 } ?? "")")
