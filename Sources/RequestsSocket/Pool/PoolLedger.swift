@@ -70,7 +70,7 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
         ///
         /// Shared connections without calls are idle.
         var shared: [Connection] = []
-        /// The number of calls that the peer has last allowed at once on a connection, at least 1; nil if it is unknown.
+        /// The number of calls that the peer has last allowed at once on a connection; nil if it has not allowed any.
         var places: Int?
     }
 
