@@ -226,7 +226,8 @@ extension Exchange where C: ~Copyable {
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
                 hasWritten: transfer.carrier.hasWritten, refusal: transfer.carrier.refusal,
                 hasNoProtocol: !outgoing.request.target.isHTTP
-                    && metrics.tls.map { $0.applicationProtocol == nil } ?? false)
+                    && metrics.tls.map { $0.applicationProtocol == nil } ?? false,
+                mayHaveActedBefore: earlier?.mayHaveActed ?? false)
             self.lost = lost
             throw earlier?.error(after: lost.finalError) ?? lost.finalError
         case .draining where !error.endsCall: finish(.bytes(collection.take()?.take() ?? Data()))

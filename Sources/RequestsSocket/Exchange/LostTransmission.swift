@@ -31,14 +31,19 @@ package struct LostTransmission: Sendable {
     let refusal: StreamRefusal?
     /// Whether the server has selected no application protocol in the handshake of an https request.
     let hasNoProtocol: Bool
+    /// Whether the server may have acted on an earlier transmission.
+    let mayHaveActedBefore: Bool
 
     /// Whether the peer had closed the connection, as servers do with idle connections.
     package var isStale: Bool {
         isReused && error.reason == .connectionLost && !hasBegunResponse && refusal == nil
     }
 
-    /// Whether the server may have acted on the request.
-    private var mayHaveActed: Bool { hasWritten && (refusal == nil || refusal == .reset) }
+    /// Whether the server may have acted on this transmission.
+    private var mayHaveActedNow: Bool { hasWritten && (refusal == nil || refusal == .reset) }
+
+    /// Whether the server may have acted on this transmission or on an earlier one.
+    var mayHaveActed: Bool { mayHaveActedNow || mayHaveActedBefore }
 
     /// Returns whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
@@ -53,7 +58,7 @@ package struct LostTransmission: Sendable {
     /// The error if the request is not sent again.
     var finalError: RequestError {
         let error = mayNeedHTTP2 ? error.adding(advice: Self.http2Advice) : error
-        return mayHaveActed ? error : error.beforeSending()
+        return mayHaveActedNow ? error : error.beforeSending()
     }
 
     /// Whether the server may support only HTTP/2.

@@ -43,6 +43,27 @@ struct HTTP2RobustnessTests {
         #expect(peer.notes.count == 12 && peer.notes.count { $0.hasPrefix("/post") } == 4, "\(peer.notes)")
     }
 
+    @Test("an error after several transmissions says that an earlier one may have reached the server", .rows("H-21"))
+    func earlierTransmission() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+            while let request = script.request(on: line) {
+                peer.note("\(number)")
+                if number > 0 {
+                    script.reset(request.slot, .refusedStream, on: line)
+                } else if peer.notes.count == 1 {
+                    script.respond(to: request.slot, on: line)
+                } else {
+                    return line.socket.shutDown(.both)
+                }
+            }
+        }
+        let executor = SocketExecutor.http2()
+        _ = try await executor.execute(peer.request())
+        let error = await executor.failure(of: try peer.request())
+        #expect(error?.detail?.contains("REFUSED_STREAM") == true && error?.mayHaveReachedServer == true)
+        #expect(peer.notes == ["0", "0", "1", "1"])
+    }
+
     @Test(
         "calls without limits end 10 seconds after the PING that follows a time-out without any frame",
         .rows("H-26", "H-42"))
