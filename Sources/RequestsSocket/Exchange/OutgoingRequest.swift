@@ -17,7 +17,7 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     let length: Int?
     /// Whether the body is a file that a carrier may send without reading it.
     let isLargeFile: Bool
-    let timeLimits: SocketTimeLimits
+    var timeLimits: SocketTimeLimits
     /// The credentials for a proxy, which the proxy may repeat in its response.
     let secrets: [Field]
 

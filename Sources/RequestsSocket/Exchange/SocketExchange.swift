@@ -41,10 +41,12 @@ struct PlannedExchange: ~Copyable, Sendable {
         }
     }
 
-    /// Plans another transmission of a request.
+    /// Plans another transmission of a request, whose connect limit starts now.
     fileprivate init(
         _ outgoing: consuming OutgoingRequest, to place: consuming PooledOrigin, after earlier: LostTransmission
     ) {
+        var outgoing = outgoing
+        outgoing.timeLimits.renewConnecting()
         self.outgoing = outgoing
         self.place = place
         isContinuation = true
@@ -74,9 +76,9 @@ extension PlannedExchange {
             isIdempotent: outgoing.request.isIdempotent)
     }
 
-    /// Returns a new connection in `slot`, whose connect limit starts now.
+    /// Returns a new connection in `slot`.
     func newConnection(in slot: Slot) throws(RequestError) -> UniqueBox<NewSocketConnection> {
-        let connector = try place.pool.connector(to: place.origin, outgoing.timeLimits.renewingConnecting())
+        let connector = try place.pool.connector(to: place.origin, outgoing.timeLimits)
         return UniqueBox(NewSocketConnection(to: place.origin, in: slot, over: connector))
     }
 

@@ -23,11 +23,9 @@ struct SocketTimeLimits: Sendable {
         total = .distantFuture
     }
 
-    /// Returns a copy whose connect limit starts now, for a connection that replaces an established one.
-    func renewingConnecting() -> SocketTimeLimits {
-        var limits = self
-        limits.connecting = Deadline.now.advanced(by: timeouts.connectLimit)
-        return limits
+    /// Lets the connect limit start now, for another transmission.
+    mutating func renewConnecting() {
+        connecting = Deadline.now.advanced(by: timeouts.connectLimit)
     }
 
     /// Returns the deadline for the first byte of the response, for a wait that begins at `now`.
