@@ -36,6 +36,9 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the peer may have received a byte of the request.
     var hasWritten: Bool { get }
 
+    /// Whether the request waits until the peer allows another stream of HTTP/2.
+    var awaitsPlace: Bool { get }
+
     /// The way in which a stream of HTTP/2 has ended before its response; nil for another failure, and in HTTP/1.1.
     var refusal: StreamRefusal? { get }
 

@@ -51,6 +51,8 @@ extension HTTP1Carrier where Self: ~Copyable {
     package var hasUnsentPrefix: Bool { request.hasUnsentPrefix }
     package var hasWritten: Bool { request.hasWritten || hasPartialWrite }
     package var refusal: StreamRefusal? { nil }
+
+    package var awaitsPlace: Bool { false }
 }
 
 // MARK: The response

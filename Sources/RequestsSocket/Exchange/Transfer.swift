@@ -295,7 +295,9 @@ extension Transfer where C: ~Copyable {
 
     /// Returns what to wait for when the carrier accepts no more bytes: space, or an event in the directions `other`.
     mutating func needOfSpace(or other: Interest) -> ExchangeNeed {
-        .event(other.union(.writing), until: limitOfNextByte(from: .now), in: .sending)
+        let wanted = other.union(.writing)
+        if carrier.awaitsPlace { return .event(wanted, until: timeLimits.connecting, in: .waitingForConnection) }
+        return .event(wanted, until: limitOfNextByte(from: .now), in: .sending)
     }
 
     /// Returns the deadline for the next byte.

@@ -205,6 +205,8 @@ extension HTTP2Stream {
 
     var hasUnsentPrefix: Bool { fields != nil || trailers != nil }
 
+    var awaitsPlace: Bool { fields != nil }
+
     /// Frames are sent from memory.
     var sendsFiles: Bool { false }
 
