@@ -30,12 +30,20 @@ struct Attempt {
     var isExtra: Bool
 }
 
-private struct InvariantViolation: Error {
+extension SplitMix64 {
+    mutating func chance(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+}
+
+/// A violated invariant.
+struct InvariantViolation: Error {
     let message: String
     let line: Int
 }
 
-private func require(_ condition: @autoclosure () -> Bool, _ message: String = "", line: Int = #line) throws {
+/// Throws unless `condition` is true.
+///
+/// A million of these calls cost less than a million calls of the testing library.
+func require(_ condition: @autoclosure () -> Bool, _ message: String = "", line: Int = #line) throws {
     guard condition() else { throw InvariantViolation(message: message, line: line) }
 }
 
@@ -77,8 +85,6 @@ struct SharingRun {
         links.count { $0.origin == origin } + attempts.count { $0.origin == origin }
     }
 
-    mutating func isOne(of count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
-
     mutating func step() throws {
         let step = Int.random(in: 0..<100, using: &random)
         steps.append(step)
@@ -107,12 +113,12 @@ struct SharingRun {
 extension SharingRun {
     private mutating func call(_ origin: Int) throws {
         // The calls to one origin cannot share, and those to another may or may not.
-        let mayShare = origin > 0 && (origin > 1 || isOne(of: 2))
-        if isOne(of: 2) {
+        let mayShare = origin > 0 && (origin > 1 || random.chance(oneIn: 2))
+        if random.chance(oneIn: 2) {
             guard let grant = ledger.take(origin) else { return }
             return try note(grant, for: origin, mayShare: mayShare)
         }
-        let waiter = Ledger.Waiter(for: origin, occupiesTask: isOne(of: 2), mayShare: mayShare, 0)
+        let waiter = Ledger.Waiter(for: origin, occupiesTask: random.chance(oneIn: 2), mayShare: mayShare, 0)
         while true {
             switch ledger.enter(waiter) {
             case .granted(let grant): return try note(grant, for: origin, mayShare: mayShare)
@@ -163,7 +169,8 @@ extension SharingRun {
 
     private mutating func takeUp() throws {
         let resumed = waiters.filter { !$0.isWaiting }
-        if let waiter = (isOne(of: 4) ? waiters : resumed).randomElement(using: &random) { try takeUp(waiter) }
+        let waiter = (random.chance(oneIn: 4) ? waiters : resumed).randomElement(using: &random)
+        if let waiter { try takeUp(waiter) }
     }
 
     private mutating func takeUp(_ waiter: Ledger.Waiter) throws {
@@ -234,7 +241,7 @@ extension SharingRun {
         let link = SharedLink(attempt)
         links.append(link)
         // The servers of most origins use one version of HTTP; the server of origin 2 uses two.
-        if attempt.origin > 0, attempt.origin != 2 || isOne(of: 2) {
+        if attempt.origin > 0, attempt.origin != 2 || random.chance(oneIn: 2) {
             let places = Int.random(in: 0...4, using: &random)
             link.places = places
             // The waiting calls, unlike the call of the connection, may begin another attempt for which calls wait.
@@ -343,7 +350,7 @@ extension SharingRun {
     private mutating func retireOutdated() throws {
         for link in ledger.takeIdle() {
             link.users = 1
-            if isOne(of: 2) { try putBack(link) } else { try close(link) }
+            if random.chance(oneIn: 2) { try putBack(link) } else { try close(link) }
         }
     }
 }

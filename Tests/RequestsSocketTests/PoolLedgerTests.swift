@@ -4,10 +4,6 @@ import TestCorpora
 import TestSupport
 import Testing
 
-extension SplitMix64 {
-    fileprivate mutating func chance(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
-}
-
 /// A connection without a socket.
 private final class Link: PooledConnection {
     let origin: Int
@@ -43,19 +39,6 @@ private struct Model {
         links.count { $0.origin == origin } + slots.count { $0.origin == origin }
             + idle.count { $0.origin == origin } + (grantedByOrigin[origin] ?? 0)
     }
-}
-
-/// A violated invariant.
-private struct InvariantViolation: Error {
-    let message: String
-    let line: Int
-}
-
-/// Throws unless `condition` is true.
-///
-/// A million of these calls cost less than a million calls of the testing library.
-private func require(_ condition: @autoclosure () -> Bool, _ message: String = "", line: Int = #line) throws {
-    guard condition() else { throw InvariantViolation(message: message, line: line) }
 }
 
 /// A ledger and its model, to which the same random steps are applied.
