@@ -49,6 +49,31 @@ struct TurnTests {
         #expect(order == [1, 3, 5, 1, 3, 5].map { "\($0) capacity" })
     }
 
+    @Test("a stream leaves the room of others that have their turn and have not written yet", .rows("H-32", "H-45"))
+    func reservedRoom() {
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
+        for stream: StreamID in [1, 3, 5] {
+            peer.open(endsStream: false)
+            while peer.state.write(peer.slot(stream), 100_000) > 0 {}
+        }
+        _ = peer.sent()
+        peer.receive(WireFrame.windowUpdate(0, 49_152))
+        #expect(peer.takeLog() == ["1 capacity", "3 capacity", "5 capacity"])
+        for stream: StreamID in [1, 3, 5] {
+            #expect(peer.state.write(peer.slot(stream), 100_000) == 16_384)
+            #expect(peer.state.write(peer.slot(stream), 100_000) == 0)
+        }
+        // After 10 ms, the room of a stream that does not write is for the others.
+        _ = peer.sent()
+        peer.receive(WireFrame.windowUpdate(0, 16_384))
+        #expect(peer.takeLog() == ["1 capacity"])
+        #expect(peer.state.write(peer.slot(3), 100_000) == 0)
+        peer.pass(.milliseconds(10))
+        peer.expire()
+        #expect(peer.takeLog() == ["3 capacity"])
+        #expect(peer.state.write(peer.slot(3), 100_000) == 16_384)
+    }
+
     @Test("two uploads whose sources pause share a window of 65,535 bytes, and both end", .rows("H-45"))
     func pausedUploads() {
         var peer = HTTP2Peer(settings: [(4, 1_000_000)])

@@ -92,9 +92,9 @@ extension ConnectionState {
         guard failure == nil, count > 0, let index = streams.index(of: slot), streams[index].sending == .body else {
             return 0
         }
-        let hasTurn = streams[index].isGranted || turns.isEmpty
+        let room = room(for: index)
         endGrant(of: index)
-        let allowed = hasTurn ? min(count, streams[index].sendWindow, room, FrameReader.maximumPayload) : 0
+        let allowed = min(count, streams[index].sendWindow, room, FrameReader.maximumPayload)
         guard allowed > 0 else {
             streams[index].wantsCapacity = true
             queueTurn(of: index)
@@ -124,11 +124,17 @@ extension ConnectionState {
     /// Returns whether ``write(_:_:endsStream:)`` would accept bytes of a stream now.
     package func hasRoom(for slot: StreamSlot) -> Bool {
         guard failure == nil, let index = streams.index(of: slot), streams[index].sending == .body else { return false }
-        return (streams[index].isGranted || turns.isEmpty) && streams[index].sendWindow > 0 && room > 0
+        return streams[index].sendWindow > 0 && room(for: index) > 0
     }
 
     /// The number of bytes that all streams together can queue now.
     private var room: Int { min(sendWindow, HTTP2Limits.queuedBody - queue.bodyRoom) }
+
+    /// The number of bytes that a stream can queue now; one without a turn leaves the room of those that have it.
+    private func room(for index: Int) -> Int {
+        if streams[index].isGranted { return room }
+        return turns.isEmpty ? room - grants * FrameReader.maximumPayload : 0
+    }
 
     /// Adds a stream that waits, and whose own window is open, to those that wait for the connection.
     mutating func queueTurn(of index: Int) {

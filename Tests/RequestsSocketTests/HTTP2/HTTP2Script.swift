@@ -26,6 +26,12 @@ final class HTTP2Script {
 
     private var state: ConnectionState
     private var arrivals: [Arrival] = []
+    /// Reads the frames of the client once more, for ``frame(on:where:)``.
+    private var reader = FrameReader(.server)
+    /// The frames that have arrived, without those of messages.
+    private(set) var frames: [Frame] = []
+    /// The number of PINGs since a message was last sent.
+    private(set) var pings = 0
     /// The bytes of bodies that are queued.
     private var bodies: [StreamSlot: ArraySlice<UInt8>] = [:]
     /// The number of bytes that may still be sent; then the script ends.
@@ -46,12 +52,16 @@ extension HTTP2Script {
         return arrivals.removeFirst()
     }
 
+    /// Returns what has arrived; nil if nothing has.
+    func takeArrival() -> Arrival? { arrivals.isEmpty ? nil : arrivals.removeFirst() }
+
     /// Receives what arrives next; false if the client has ended the connection, or has violated the protocol.
     ///
     /// Before ``next(on:)``, the client receives nothing, not even SETTINGS.
     @discardableResult
     func receive(from line: borrowing ScriptedPeer.Line) -> Bool {
         guard let bytes = line.receive() else { return false }
+        observe(bytes)
         var events: [ConnectionEvent] = []
         do {
             try state.receive(bytes.span, at: .now, into: &events)
@@ -61,6 +71,27 @@ extension HTTP2Script {
         }
         for event in events { add(event, from: bytes) }
         return true
+    }
+
+    private func observe(_ bytes: [UInt8]) {
+        var position = 0
+        while let frame = try? reader.next(in: bytes.span, at: &position) {
+            switch frame {
+            case .data, .headers: break
+            case .ping:
+                pings += 1
+                frames.append(frame)
+            default: frames.append(frame)
+            }
+        }
+    }
+
+    /// Returns the first frame without a message that fulfills `condition`; nil if the client sends none.
+    func frame(on line: borrowing ScriptedPeer.Line, where condition: (Frame) -> Bool) -> Frame? {
+        while true {
+            if let index = frames.firstIndex(where: condition) { return frames.remove(at: index) }
+            guard flush(to: line), receive(from: line) || frames.contains(where: condition) else { return nil }
+        }
     }
 
     private func add(_ event: ConnectionEvent, from bytes: [UInt8]) {
@@ -111,6 +142,7 @@ extension HTTP2Script {
         trailers: Header? = nil, resetWith code: HTTP2ErrorCode? = nil, on line: borrowing ScriptedPeer.Line
     ) -> Bool {
         state.respond(to: slot, OutgoingFields(status: status, header))
+        pings = 0
         var rest = Array(body.utf8)[...]
         while !rest.isEmpty {
             let count = state.write(slot, rest.count, endsStream: trailers == nil)
@@ -142,6 +174,12 @@ extension HTTP2Script {
             guard flush(to: line), part > 0 else { break }
         }
         return sent
+    }
+
+    /// Ends a response without trailers.
+    func end(_ slot: StreamSlot, on line: borrowing ScriptedPeer.Line) {
+        state.end(slot)
+        _ = flush(to: line)
     }
 
     /// Sends the head of a response, final or interim.
