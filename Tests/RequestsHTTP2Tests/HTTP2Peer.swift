@@ -19,16 +19,19 @@ struct HTTP2Peer: ~Copyable {
     private var reader: FrameReader
     private var decoder = HPACKDecoder()
 
-    /// Creates a connection that has exchanged SETTINGS with its peer.
+    /// Creates a connection that has received SETTINGS, and their acknowledgement after `roundTrip` if there is one.
     init(
         _ role: HTTP2Role = .client, limits: HTTP2Limits = HTTP2Limits(), settings: [(UInt16, UInt32)] = [],
-        connectTime: Duration? = nil, firstStream: StreamID = 1
+        roundTrip: Duration? = nil, firstStream: StreamID = 1
     ) {
-        state = ConnectionState(
-            role, limits: limits, connectTime: connectTime, firstStream: firstStream, at: now)
+        state = ConnectionState(role, limits: limits, firstStream: firstStream, at: now)
         reader = FrameReader(role == .client ? .server : .client)
         receive((role == .server ? FrameReader.preface : []) + WireFrame.settings(settings))
         _ = sent()
+        if let roundTrip {
+            pass(roundTrip)
+            receive(WireFrame.settingsAcknowledgement)
+        }
         (log, places) = ([], [])
     }
 

@@ -54,7 +54,7 @@ struct LivenessTests {
 
     @Test("a cancelled stream keeps its place until the server is known to have read the reset", .rows("H-25"))
     func places() {
-        var peer = HTTP2Peer(settings: [(3, 2)], connectTime: .milliseconds(40))
+        var peer = HTTP2Peer(settings: [(3, 2)], roundTrip: .milliseconds(40))
         peer.open()
         peer.open()
         #expect(peer.open() == .full)
@@ -83,7 +83,7 @@ struct LivenessTests {
 
     @Test("calls that wait for a place learn of each that becomes free, however it does", .rows("H-25"))
     func placeEvents() {
-        var peer = HTTP2Peer(settings: [(3, 2)], connectTime: .milliseconds(40))
+        var peer = HTTP2Peer(settings: [(3, 2)], roundTrip: .milliseconds(40))
         for _ in 0..<2 { peer.open() }
         #expect(peer.open() == .full)
         peer.receive(Self.response(1))
@@ -155,7 +155,7 @@ struct LivenessTests {
             (.seconds(30), .seconds(1)), (nil, .seconds(1)),
         ]
         for row in rows {
-            var peer = HTTP2Peer(connectTime: row.roundTrip)
+            var peer = HTTP2Peer(roundTrip: row.roundTrip)
             peer.open()
             peer.state.reset(peer.slot(1), .cancel, at: peer.now)
             #expect(peer.state.deadline == peer.now.advanced(by: row.delay))

@@ -230,7 +230,7 @@ struct WindowTests {
             (.microseconds(900), .microseconds(10), [131_072, 131_072, 131_072, 131_072]),
         ]
         for row in rows {
-            var peer = HTTP2Peer(connectTime: row.roundTrip)
+            var peer = HTTP2Peer(roundTrip: row.roundTrip)
             peer.open()
             peer.receive(Self.head(1))
             _ = peer.sent()
@@ -256,7 +256,7 @@ struct WindowTests {
 
     @Test("one stream grows to 16 MiB, and all streams together to 64 MiB")
     func largestWindows() {
-        var peer = HTTP2Peer(settings: [(3, 1_000)], connectTime: .milliseconds(500))
+        var peer = HTTP2Peer(settings: [(3, 1_000)], roundTrip: .milliseconds(500))
         var granted = 0
         for number in 0..<6 {
             peer.open()

@@ -71,19 +71,17 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// - Parameters:
     ///   - role: The side of this value.
     ///   - limits: The limits.
-    ///   - connectTime: The duration of connecting, an upper bound of the round trip; nil if it is unknown.
     ///   - firstStream: The number of the first stream of a client.
     ///   - now: The current instant.
     package init(
-        _ role: HTTP2Role, limits: HTTP2Limits = HTTP2Limits(), connectTime: Duration? = nil,
-        firstStream: StreamID = 1, at now: Deadline
+        _ role: HTTP2Role, limits: HTTP2Limits = HTTP2Limits(), firstStream: StreamID = 1, at now: Deadline
     ) {
         self.role = role
         self.limits = limits
         reader = FrameReader(role)
         nextStream = firstStream
         receiveWindow = ReceiveWindow(size: WindowSize.initial)
-        liveness = Liveness(connectTime: connectTime, at: now)
+        liveness = Liveness(at: now)
         cancellations = LeakingCount(HTTP2Limits.cancellations, at: now)
         peerResets = LeakingCount(limits.resets, at: now)
         begin(at: now)

@@ -12,9 +12,10 @@ struct Liveness: Sendable {
     private static let pings = 2
 
     private let settingsSent: Deadline
-    /// The smaller of the time to connect and the time from SETTINGS to its acknowledgement; nil if both are unknown.
+    /// The time from SETTINGS to its acknowledgement; nil before that.
+    ///
+    /// The time to connect can be much shorter, because a proxy on this machine accepts connections at once.
     private(set) var roundTrip: Duration?
-    private var isSettingsAcknowledged = false
     /// The instant of the last frame, or of the beginning.
     private(set) var lastFrame: Deadline
     private var isPingOutstanding = false
@@ -26,8 +27,7 @@ struct Liveness: Sendable {
     /// Whether a stream has timed out, and no frame has arrived since.
     private(set) var isInDoubt = false
 
-    init(connectTime: Duration?, at now: Deadline) {
-        roundTrip = connectTime
+    init(at now: Deadline) {
         settingsSent = now
         lastFrame = now
     }
@@ -44,10 +44,8 @@ struct Liveness: Sendable {
 
     /// Measures the round trip; returns whether the acknowledgement is the only one that the peer may send.
     mutating func receiveSettingsAcknowledgement(at now: Deadline) -> Bool {
-        guard !isSettingsAcknowledged else { return false }
-        isSettingsAcknowledged = true
-        let duration = Duration.nanoseconds(max(0, now.nanoseconds(since: settingsSent)))
-        roundTrip = min(roundTrip ?? duration, duration)
+        guard roundTrip == nil else { return false }
+        roundTrip = Duration.nanoseconds(max(0, now.nanoseconds(since: settingsSent)))
         return true
     }
 
