@@ -11,11 +11,17 @@ private final class FaultStorm: Sendable {
     static let seconds = ProcessInfo.processInfo.environment["REQUESTS_STRESS_SECONDS"].flatMap(Int.init) ?? 1
 
     let seed: UInt64
+    let isHTTP2: Bool
     let folder = TemporaryDirectory()
     let service = DigestService()
     let totals = Lock<[String: Int]>([:])
+    /// The numbers of the calls whose errors say that the request has not reached the server.
+    private let unsent = Lock<[Int]>([])
 
-    init(_ seed: RandomSeed) { self.seed = seed.value }
+    init(_ seed: RandomSeed, usingHTTP2 isHTTP2: Bool = false) {
+        self.seed = seed.value
+        self.isHTTP2 = isHTTP2
+    }
 
     /// Performs calls over plain connections or TLS until the time is over, and checks each.
     func run(tls: TestServer.TLS?) async throws {
@@ -23,13 +29,15 @@ private final class FaultStorm: Sendable {
         var limits = TestServer.Limits()
         limits.recording.requests = 0
         try await withTestServer(
-            serving: service, tls: tls, limits: limits, behaving: { self.behavior(connection: $0, exchange: $1) }
+            serving: service, using: isHTTP2 ? .http2 : .http1, tls: tls, limits: limits,
+            behaving: { self.behavior(connection: $0, exchange: $1) }
         ) { server in
             let end = Deadline.after(.seconds(Self.seconds))
             // Small reads and writes split the messages at other places.
             let executors = [(Int.max, Int.max), (7, 1_000), (900, 11)].map { read, write in
                 SocketExecutor.with {
                     if tls != nil { $0.tls = server.clientTLS }
+                    if isHTTP2 { $0.httpVersion = .http2PriorKnowledge }
                     $0.maximumConnectionsPerOrigin = 6
                     $0.faults = TransferFaults(longestRead: read, longestWrite: write)
                 }
@@ -50,6 +58,11 @@ private final class FaultStorm: Sendable {
             for executor in executors { #expect(executor.waiters == 0) }
         }
         await eventually { openSockets() <= before }
+        // Whatever happened, a POST is never executed twice, and nothing else more often than its transmissions allow.
+        let repeated = service.executions(above: 1, of: .post) + service.executions(above: isHTTP2 ? 3 : 2)
+        #expect(repeated.isEmpty, "calls \(repeated), seed \(seed)")
+        let executed = unsent.withLock { $0.filter { service.count(of: $0) > 0 } }
+        #expect(executed.isEmpty, "calls \(executed), seed \(seed)")
         let totals = totals.withLock { $0 }
         let counts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         print("storm: \(counts.joined(separator: ", "))")
@@ -80,6 +93,15 @@ private final class FaultStorm: Sendable {
                 next: TestServer.Behavior.EarlyResponse.Continuation.allCases.randomElement(using: &numbers) ?? .reads)
         // Without faults only: the end of such a body cannot be told from a cut.
         case 10: behavior.framing = .untilClose
+        case 12 where isHTTP2: behavior.fault = .stallBeforeHead
+        // REFUSED_STREAM: the request is not executed.
+        case 13 where isHTTP2: behavior.fault = .resetStream(code: 7)
+        case 14 where isHTTP2:
+            let code = ([0, 2, 8, 11] as [UInt32]).randomElement(using: &numbers) ?? 2
+            behavior.fault = .resetStream(code: code, atByte: Bool.random(using: &numbers) ? byte : nil)
+        case 15 where isHTTP2:
+            behavior.goAway = TestServer.Behavior.GoAway(
+                lastStream: Bool.random(using: &numbers) ? nil : 0x7FFF_FFFF, debugText: "end")
         default: break
         }
         return behavior
@@ -98,9 +120,10 @@ private final class FaultStorm: Sendable {
             let isEarly = call.hasBody && body == Data("early".utf8)
             #expect(body == call.expected || isEarly, "call \(call.number), seed \(seed)")
             let count = isEarly ? 0 : 1
-            #expect(service.count(of: call.id) == count || !call.isPost, "call \(call.number), seed \(seed)")
+            #expect(service.count(of: call.number) == count || !call.isPost, "call \(call.number), seed \(seed)")
             outcome = isEarly ? "early" : "complete"
         } catch let error as RequestError {
+            if !error.mayHaveReachedServer { unsent.withLock { $0.append(call.number) } }
             switch error.reason {
             case .cancelled where call.isCancelled: outcome = "cancelled"
             case .connectionLost: outcome = "lost"
@@ -111,8 +134,6 @@ private final class FaultStorm: Sendable {
                 Issue.record("call \(call.number), seed \(seed): \(error)")
             }
         }
-        // Whatever happened, a POST is never executed twice, and nothing else more than one resend allows.
-        #expect(service.takeCount(of: call.id) <= (call.isPost ? 1 : 2), "call \(call.number), seed \(seed)")
         totals.withLock { $0[outcome, default: 0] += 1 }
     }
 }
@@ -124,8 +145,6 @@ private struct StormCall: Sendable {
     let isCancelled: Bool
     let expected: Data
     private let request: PreparedRequest
-
-    var id: String { "/\(number)" }
 
     var hasBody: Bool { !request.body.isNone }
 
@@ -150,7 +169,7 @@ private struct StormCall: Sendable {
             method: method, target: try TargetURI(base.absoluteString + "/\(number)"), body: body,
             delivery: delivery.randomElement(using: &numbers) ?? .streamed)
         request.timeouts.connect = .seconds(60)
-        request.timeouts.firstByte = .seconds(5)
+        request.timeouts.firstByte = .seconds(2)
         // Ends the stalled responses.
         request.timeouts.betweenBytes = .milliseconds(500)
         self.request = request
@@ -188,10 +207,13 @@ private struct HalvedSource: RequestBody.Source {
 
 /// An executor that responds with the digest of the request, and counts the executions.
 private final class DigestService: RequestExecutor {
-    private let counts = Lock<[String: Int]>([:])
+    /// The numbers of the executed calls, with their methods and how often each was executed.
+    private let counts = Lock<[Int: (isPost: Bool, count: Int)]>([:])
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        counts.withLock { $0[request.target.path, default: 0] += 1 }
+        if let number = Int(request.target.path.dropFirst()) {
+            counts.withLock { $0[number, default: (request.method == .post, 0)].count += 1 }
+        }
         guard case .bytes(let content) = try await request.body.collected() else {
             return RawResponse(
                 head: ResponseHead(status: .ok, target: request.target),
@@ -202,9 +224,12 @@ private final class DigestService: RequestExecutor {
             body: .bytes(Self.response(to: request.target.path, content)))
     }
 
-    func count(of id: String) -> Int { counts.withLock { $0[id, default: 0] } }
+    func count(of number: Int) -> Int { counts.withLock { $0[number]?.count ?? 0 } }
 
-    func takeCount(of id: String) -> Int { counts.withLock { $0.removeValue(forKey: id) ?? 0 } }
+    /// Returns the numbers of the calls that were executed more than `most` times; with `method`, of POSTs only.
+    func executions(above most: Int, of method: HTTPMethod? = nil) -> [Int] {
+        counts.withLock { $0.filter { $0.value.count > most && (method == nil || $0.value.isPost) }.map(\.key) }
+    }
 
     /// Returns the response to a request: its path, the digest of its content, and bytes that follow from both.
     static func response(to path: String, _ content: Data) -> Data {
@@ -246,6 +271,30 @@ struct FaultStormTests {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             [seed = seed as RandomSeed] in
             try await FaultStorm(seed).run(tls: TestServer.TLS())
+        }
+        Self.printOutput(of: result)
+    }
+
+    @Test(
+        "calls that share connections of HTTP/2 receive their own response or a typed error, and no POST is executed twice",
+        .rows("H-20", "H-21", "H-24"))
+    func http2() async {
+        let seed = RandomSeed()
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            [seed = seed as RandomSeed] in
+            try await FaultStorm(seed, usingHTTP2: true).run(tls: nil)
+        }
+        Self.printOutput(of: result)
+    }
+
+    @Test(
+        "calls that share connections of HTTP/2 over TLS receive their own response or a typed error, and no POST is executed twice",
+        .enabled(if: Secured.isAvailable, Secured.comment), .rows("H-20", "H-21", "H-24"))
+    func securedHTTP2() async {
+        let seed = RandomSeed()
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            [seed = seed as RandomSeed] in
+            try await FaultStorm(seed, usingHTTP2: true).run(tls: TestServer.TLS())
         }
         Self.printOutput(of: result)
     }
