@@ -118,6 +118,9 @@ extension SocketExecutor {
 
         package var tlsLibrary = TLSLibrary.shared
 
+        /// The number of the first stream of each connection of HTTP/2, which is odd; a test begins with a high one.
+        package var firstStream: UInt32 = 1
+
         /// The faults that a test injects into every connection.
         package var faults: TransferFaults?
 

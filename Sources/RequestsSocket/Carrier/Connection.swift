@@ -89,7 +89,7 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
         fileSending = configuration.fileSending
         self.stamps = stamps
         self.tls = tls
-        http2 = usingHTTP2 ? HTTP2Session(configuration.http2Limits, at: .now) : nil
+        http2 = usingHTTP2 ? HTTP2Session(configuration.http2Limits, beginningWith: configuration.firstStream) : nil
         channel = stream.channel
         context = stream.context
         runsTasks = channel.reactor.runsTasks

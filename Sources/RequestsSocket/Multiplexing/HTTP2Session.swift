@@ -9,8 +9,8 @@ import RequestsPOSIX
 final class HTTP2Session: Sendable {
     private let state: Lock<HTTP2SessionState>
 
-    init(_ limits: HTTP2Limits, at now: Deadline) {
-        state = Lock(HTTP2SessionState(limits, at: now))
+    init(_ limits: HTTP2Limits, beginningWith firstStream: StreamID) {
+        state = Lock(HTTP2SessionState(limits, beginningWith: firstStream))
     }
 
     /// Whether the connection accepts further exchanges.

@@ -59,9 +59,9 @@ struct HTTP2SessionState: ~Copyable {
     /// The events of exchanges that have ended, for reuse.
     private var spareEvents: [WakeEvent] = []
 
-    init(_ limits: HTTP2Limits, at now: Deadline) {
+    init(_ limits: HTTP2Limits, beginningWith firstStream: StreamID) {
         self.limits = limits
-        frames = ConnectionState(.client, limits: limits, at: now)
+        frames = ConnectionState(.client, limits: limits, firstStream: firstStream, at: .now)
     }
 
     /// Whether the connection accepts further exchanges.

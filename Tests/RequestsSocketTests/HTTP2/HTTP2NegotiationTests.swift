@@ -227,6 +227,37 @@ struct HTTP2NegotiationTests {
         #expect(peer.mostConnections <= 16)
     }
 
+    @Test(
+        "calls to a server that refuses connections, or never accepts one, end with their own errors and limits",
+        .rows("H-40"), arguments: [true, false])
+    func unreachable(refuses: Bool) async throws {
+        func run(_ port: Int) async throws {
+            let executor = try Self.executor { $0.maximumConnectionsPerOrigin = 16 }
+            let target = try TargetURI("https://127.0.0.1:\(port)/")
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<100 {
+                    let limit = refuses ? Duration.seconds(300) : .milliseconds(200 + 10 * number)
+                    let request = PreparedRequest(target: target).patient().with { $0.timeouts.connect = limit }
+                    group.addTask {
+                        let start = Deadline.now
+                        let error = await executor.failure(of: request)
+                        #expect(error?.mayHaveReachedServer == false)
+                        if refuses {
+                            #expect(error?.reason == .connectionFailed, "\(error as Any)")
+                            #expect(error?.detail?.lowercased().contains("refused") == true, "\(error as Any)")
+                        } else {
+                            let reasons = [RequestError.Reason.timedOut(.connecting), .timedOut(.waitingForConnection)]
+                            #expect(error.map { reasons.contains($0.reason) } == true, "\(error as Any)")
+                            #expect(start.advanced(by: limit).hasPassed)
+                        }
+                    }
+                }
+            }
+            #expect(executor.waiters == 0 && executor.connections.open == 0)
+        }
+        if refuses { try await withRefusingPort(run) } else { try await withFullBacklogPort(run) }
+    }
+
     @Test("connections can be established in advance to a server that selects HTTP/1.1", .rows("H-30"))
     func warming() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in line.serve(peer) }

@@ -1,0 +1,129 @@
+import Requests
+import RequestsHTTP2
+import RequestsMock
+import RequestsPOSIX
+import RequestsSocket
+import RequestsTestServer
+import TestSupport
+import Testing
+
+@Suite("HTTP/2: many cancelled calls", .tags(.concurrent), .timeLimit(.minutes(5)))
+struct HTTP2CancellationTests {
+    /// Returns a peer that never responds to GET, and notes violations of its limits: more than `most` streams at once
+    /// on the first connection, and more than two PINGs without a message between them.
+    private static func peer(announcing most: Int = 100) throws -> ScriptedPeer {
+        var limits = HTTP2Limits()
+        limits.announcedStreams = most
+        limits.resets = (burst: 100_000, perSecond: 33)
+        return try ScriptedPeer(http2: limits) { script, line, number, peer in
+            var open: Set<StreamID> = []
+            while let arrival = script.next(on: line) {
+                switch arrival {
+                case .head(let slot, let head):
+                    open.insert(slot.stream)
+                    // Later connections open streams before their settings are known.
+                    if number == 0, open.count > most { peer.note("\(open.count) streams") }
+                    if head.method == .post {
+                        open.remove(slot.stream)
+                        script.respond(to: slot, on: line)
+                    }
+                case .reset(let slot, let code):
+                    open.remove(slot.stream)
+                    if code != .cancel { peer.note("\(code)") }
+                default: break
+                }
+                if script.pings > 2 { peer.note("\(script.pings) PINGs") }
+            }
+        }
+    }
+
+    /// Performs `count` calls that are cancelled, or whose limit passes, 8 at a time, while others complete.
+    private static func run(
+        _ count: Int, over executor: SocketExecutor, to peer: ScriptedPeer, byLimit: Bool
+    ) async throws {
+        let silent = try peer.request().with {
+            $0.timeouts.connect = nil
+            if byLimit { $0.timeouts.firstByte = .milliseconds(1) }
+        }
+        let other = try peer.request(.post).patient()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for _ in 0..<count / 8 {
+                        let call = Task { await executor.failure(of: silent)?.reason }
+                        if !byLimit {
+                            for _ in 0..<worker * 3 { await Task.yield() }
+                            call.cancel()
+                        }
+                        let reason = await call.value
+                        #expect(reason == (byLimit ? .timedOut(.firstByte) : .cancelled))
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<count / 8 {
+                    let text = try await executor.execute(other).text
+                    #expect(text == "ok")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(executor.waiters == 0)
+    }
+
+    @Test("1,000 cancelled calls open no more streams than the server allows, and send no PING", .rows("H-25"))
+    func places() async throws {
+        let peer = try Self.peer(announcing: 4)
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 2 }
+        // The settings are known before the burst.
+        _ = try await executor.execute(peer.request(.post))
+        try await Self.run(1_000, over: executor, to: peer, byLimit: false)
+        #expect(peer.notes.isEmpty, "\(peer.notes)")
+    }
+
+    @Test(
+        "300 cancelled calls and 300 time-outs send at most two PINGs without a message between them, and fail no other call",
+        .rows("H-41"))
+    func pings() async throws {
+        let peer = try Self.peer()
+        let executor = SocketExecutor.http2()
+        for byLimit in [false, true] { try await Self.run(304, over: executor, to: peer, byLimit: byLimit) }
+        #expect(peer.notes.isEmpty, "\(peer.notes)")
+    }
+
+    @Test(
+        "2,000 cancelled calls stay within the server's limits of resets, and fail no other call", .rows("H-43"),
+        arguments: [false, true])
+    func resets(isSecured: Bool) async throws {
+        if isSecured, !Secured.isAvailable { return }
+        // 1,000 at once and 33 each second, as nghttp2; beyond that, the connection ends with ENHANCE_YOUR_CALM.
+        let service = MockExecutor { request in
+            if request.method == .get { try await Task.sleep(for: .seconds(600)) }
+            return .ok("ok")
+        }
+        try await withTestServer(serving: service, using: .http2, tls: isSecured ? TestServer.TLS() : nil) { server in
+            let executor = SocketExecutor.http2 { if isSecured { $0.tls = server.clientTLS } }
+            let silent = try PreparedRequest(url: server.baseURL).patient()
+            let other = try PreparedRequest(method: .post, url: server.baseURL).patient()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<8 {
+                    group.addTask {
+                        for _ in 0..<250 {
+                            let call = Task { await executor.failure(of: silent)?.reason }
+                            for _ in 0..<(worker + 1) * 4 { await Task.yield() }
+                            call.cancel()
+                            #expect(await call.value == .cancelled)
+                        }
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<250 {
+                        let response = try await executor.execute(other)
+                        #expect(response.text == "ok" && response.metrics.transmissions == 1)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}
