@@ -1,6 +1,6 @@
 import Requests
 
-/// A number of events that a peer may cause, which useful work restores.
+/// A budget of events that a peer may cause; useful work restores it.
 struct Allowance: Sendable {
     private let maximum: Int
     private var remaining: Int
@@ -27,7 +27,7 @@ struct Allowance: Sendable {
 struct LeakingCount: Sendable {
     private let burst: Int
     private let perSecond: Int
-    /// The count in billionths, so that a nanosecond takes `perSecond` of them.
+    /// The count in billionths: each nanosecond subtracts `perSecond`.
     private var level = 0
     private var updated: Deadline
 

@@ -2,7 +2,7 @@ package import Requests
 
 /// A stream of a connection, by its place in the table and its number.
 ///
-/// A slot whose stream has ended names no other stream: functions ignore it.
+/// Functions ignore a slot whose stream has ended, also after another stream has taken its place.
 package struct StreamSlot: Hashable, Sendable {
     package let index: Int
     package let stream: StreamID
@@ -17,18 +17,18 @@ package struct StreamSlot: Hashable, Sendable {
 package enum ConnectionEvent: Sendable {
     /// An interim response (1xx); the final one follows.
     case interim(StreamSlot, HTTPStatus, Header)
-    /// The head of the final response; on a server, of a request, with which the stream begins.
+    /// The head of the final response or, on a server, of the request that opens the stream.
     case head(StreamSlot, MessageHead)
     /// Bytes of a body, as a range of the received bytes; return them with ``ConnectionState/consumed(_:_:at:)``.
     case data(StreamSlot, Range<Int>)
     case trailers(StreamSlot, Header)
     /// The peer has sent the whole message.
     case ended(StreamSlot)
-    /// The stream has ended before both sides had sent all; the slot is free.
+    /// The stream has ended early; its slot is no longer valid.
     case reset(StreamSlot, StreamReset)
-    /// The stream can write: ``ConnectionState/write(_:_:endsStream:)`` had allowed less than it was given.
+    /// The stream can send more, after ``ConnectionState/write(_:_:endsStream:)`` accepted only a part.
     case capacity(StreamSlot)
-    /// The number of streams that can be opened now, after it has grown.
+    /// More streams can be opened than before, namely this many.
     case places(Int)
     /// The connection of this client takes no more streams, though the peer has sent no GOAWAY.
     case draining
@@ -46,7 +46,7 @@ package struct StreamReset: Hashable, Sendable {
     package let code: HTTP2ErrorCode
     /// Whether the peer has certainly not acted on the request, so that any request can be sent again.
     package let isUnprocessed: Bool
-    /// The violation of the peer for which the stream was reset; nil if the peer reset it.
+    /// The peer's violation that made us reset the stream; nil if the peer reset it.
     package let error: HTTP2Error?
 }
 

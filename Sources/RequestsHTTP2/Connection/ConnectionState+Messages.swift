@@ -19,7 +19,7 @@ extension ConnectionState {
             }
         }
         if role == .server, !id.isMultiple(of: 2), id > lastPeerStream { try openPeerStream(id, at: now) }
-        // The use of a number closes the lower ones that were not used (RFC 9113 §5.1.1).
+        // Opening a stream closes the lower numbers that were not used (RFC 9113 §5.1.1).
         if closed.wasSkipped(id) { throw HTTP2Error(.streamNumber, in: .headers, on: id) }
         guard let index = try activeStream(id, in: .headers) else {
             return try countLateFrame(.headers, on: id)
@@ -48,7 +48,7 @@ extension ConnectionState {
     private mutating func openPeerStream(_ id: StreamID, at now: Deadline) throws(HTTP2Error) {
         closed.recordSkipped(after: lastPeerStream, before: id)
         lastPeerStream = id
-        // A client that sends GOAWAY refuses streams of the server only, which opens none (RFC 9113 §6.8).
+        // A client's GOAWAY limits only the streams that the server opens, and it opens none (RFC 9113 §6.8).
         guard !hasDrained, streams.count < limits.concurrentStreams else {
             try countPeerReset(in: .headers, on: id, at: now)
             lateFrames += HTTP2Limits.lateFrames
@@ -107,7 +107,7 @@ extension ConnectionState {
         receiveWindow.release(part.countedBytes)
         if receiveWindow.isUpdateDue { returnConnectionWindow(at: now) }
         guard let index = try activeStream(part.stream, in: .data, beginsFrame: part.beginsFrame) else {
-            // Content is no flood: as much as the window may be under way to a stream that was reset.
+            // Content is not counted: a whole window of it may be under way to a stream that was reset.
             if part.isEmptyFrame { try countEmptyFrame(.data, on: part.stream) }
             return
         }

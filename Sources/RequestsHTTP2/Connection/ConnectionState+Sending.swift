@@ -15,7 +15,7 @@ extension ConnectionState {
     /// Opens a stream with the head of a request.
     ///
     /// - Parameters:
-    ///   - fields: The fields, which are valid.
+    ///   - fields: The fields; they are not validated again.
     ///   - respondsToHead: Whether the method is HEAD, whose response has no body.
     ///   - endsStream: Whether the request has neither a body nor trailers.
     ///   - now: The current instant.
@@ -33,7 +33,7 @@ extension ConnectionState {
             queue.append { $0.ping(payload, isAcknowledgement: false) }
         }
         let index = insertStream(nextStream)
-        // Beyond the largest number, after which the connection drains; the addition cannot overflow 32 bits.
+        // May exceed the largest number; the connection then drains. The addition cannot overflow 32 bits.
         nextStream += 2
         streams[index].length.isForbidden = respondsToHead
         streams[index].start = queue.written + queue.count
@@ -69,25 +69,26 @@ extension ConnectionState {
         return block
     }
 
-    /// Returns whether bytes of the head of the request were sent, so that the peer may act on it.
+    /// Returns whether a byte of the request's head may have been sent, so that the peer may act on it.
     ///
-    /// Beside the bytes that were passed to ``written(_:at:into:)``, `count` bytes of ``output()`` may have been sent.
+    /// `count` is the number of bytes of ``output()`` that may have been sent and were not passed to
+    /// ``written(_:at:into:)`` yet.
     package func hasSentHead(of slot: StreamSlot, beside count: Int = 0) -> Bool {
         streams.index(of: slot).map { streams[$0].start < queue.written + count } ?? true
     }
 
     // MARK: Bodies
 
-    /// Queues a DATA frame for bytes of a body that are at hand.
+    /// Queues a DATA frame for the next bytes of a body.
     ///
     /// If it returns less than `count`, call it again with the remainder until it returns 0; then wait for
-    /// ``ConnectionEvent/capacity(_:)``. Streams that wait for the connection have one frame each in turn.
+    /// ``ConnectionEvent/capacity(_:)``. Streams that wait for the connection's window take turns, with one frame each.
     ///
     /// - Parameters:
     ///   - slot: The stream.
-    ///   - count: The number of bytes at hand.
+    ///   - count: The number of bytes that are available.
     ///   - endsStream: Whether they are the last of the message.
-    /// - Returns: The number of bytes queued; their owner keeps them until they are written.
+    /// - Returns: The number of bytes queued; keep them until they are written.
     package mutating func write(_ slot: StreamSlot, _ count: Int, endsStream: Bool = false) -> Int {
         guard failure == nil, count > 0, let index = streams.index(of: slot), streams[index].sending == .body else {
             return 0
@@ -109,7 +110,7 @@ extension ConnectionState {
         return allowed
     }
 
-    /// Ends the message, with trailers if there are any; bytes that were not written are left out.
+    /// Ends the message, with trailers if there are any.
     package mutating func end(_ slot: StreamSlot, trailers: OutgoingFields? = nil) {
         guard failure == nil, let index = streams.index(of: slot), streams[index].sending == .body else { return }
         endGrant(of: index)
@@ -136,14 +137,14 @@ extension ConnectionState {
         return turns.isEmpty ? room - grants * FrameReader.maximumPayload : 0
     }
 
-    /// Adds a stream that waits, and whose own window is open, to those that wait for the connection.
+    /// Queues a stream for its turn if it waits for the connection only, and not for its own window.
     mutating func queueTurn(of index: Int) {
         guard streams[index].wantsCapacity, streams[index].sendWindow > 0, !streams[index].isQueued else { return }
         streams[index].isQueued = true
         turns.append(streams.slot(at: index))
     }
 
-    /// Ends the turn of a stream, if it is its turn.
+    /// Ends the turn of the stream, if it has one.
     mutating func endGrant(of index: Int) {
         guard streams[index].isGranted else { return }
         streams[index].isGranted = false
@@ -152,10 +153,10 @@ extension ConnectionState {
         if grants == 0 { grantsExpire = .distantFuture }
     }
 
-    /// Notifies the streams whose turn it is, one for each frame for which there is room.
+    /// Notifies the streams whose turn it is: as many as there is room for frames.
     ///
-    /// Room for a frame of each is reserved, but not for long, so that a stream that does not write delays the others
-    /// only once. It may still write later.
+    /// Room for one frame of each is reserved for a short time. A stream that does not write in that time delays the
+    /// others only once, and may still write later.
     mutating func grantTurns(at now: Deadline, into events: inout [ConnectionEvent]) {
         if grantsExpire <= now { (grants, grantsExpire) = (0, .distantFuture) }
         var granted = 0

@@ -1,7 +1,7 @@
 import Requests
 
 extension ConnectionState {
-    /// Queues what begins a connection: the preface, SETTINGS with the values that differ from a default, and the
+    /// Queues the beginning of a connection: the preface, SETTINGS with the values that differ from a default, and the
     /// larger window of the connection (RFC 9113 §3.4, §6.5.2).
     mutating func begin(at now: Deadline) {
         let isClient = role == .client
@@ -69,7 +69,7 @@ extension ConnectionState {
     /// The number of streams that a peer is presumed to allow until its SETTINGS arrive: 100.
     package static var presumedStreams: Int { HTTP2Limits.presumedStreams }
 
-    /// Whether the connection takes no more streams.
+    /// Whether the connection accepts no more streams.
     package var isDraining: Bool {
         failure != nil || goAway != nil || hasDrained || nextStream > .largest
     }
@@ -80,7 +80,7 @@ extension ConnectionState {
     /// The number of streams that have not ended.
     package var streamCount: Int { streams.count }
 
-    /// Takes no more streams, and announces it with GOAWAY; streams that are open continue (RFC 9113 §6.8).
+    /// Accepts no more streams, and announces that with GOAWAY; open streams continue (RFC 9113 §6.8).
     package mutating func drain() {
         guard failure == nil, !hasAnnouncedEnd else { return }
         (hasDrained, hasAnnouncedEnd) = (true, true)
@@ -89,14 +89,14 @@ extension ConnectionState {
         queue.append { $0.goAway(lastStream: last, .noError) }
     }
 
-    /// Takes no more streams, and ends those that the peer has not processed.
+    /// Opens no more streams, and ends the ones that the peer has not processed.
     mutating func receiveGoAway(
         _ received: Frame.GoAway, into events: inout [ConnectionEvent]
     ) throws(HTTP2Error) {
         try countEmptyFrame(.goAway)
         goAway = received
         if role == .client {
-            // By number, so that the events have the order of the requests.
+            // Sorted, so that the events have the order of the requests.
             let ended = streams.indices.filter { streams[$0].id > received.lastStream }
             for index in ended.sorted(by: { streams[$0].id < streams[$1].id }) {
                 let (slot, isUnprocessed) = (streams.slot(at: index), !streams[index].hasResponse)

@@ -1,6 +1,6 @@
 package import Requests
 
-/// The state of a stream number; the table of ``StreamRecord`` says what it means.
+/// The state of a stream number, which the table at ``StreamRecord`` explains.
 enum StreamPlace {
     /// In the table, at this index.
     case active(Int)
@@ -29,7 +29,7 @@ extension ConnectionState {
     ) throws(HTTP2Error) -> Int? {
         switch place(of: id) {
         case .active(let index):
-            // The peer has received what was sent before the stream was opened.
+            // The frame shows that the peer has received everything sent before this stream was opened.
             if !heldPlaces.isEmpty { heldPlaces.removeAll { $0.next <= id } }
             return index
         case .idle:
@@ -50,7 +50,7 @@ extension ConnectionState {
     ///
     /// - Parameters:
     ///   - index: The index of the stream.
-    ///   - ending: The way in which the peer has closed it; nil if we have reset it, or if GOAWAY has excluded it.
+    ///   - ending: How the peer has closed the stream; nil if we have reset it, or if GOAWAY has excluded it.
     mutating func close(_ index: Int, as ending: ClosedStreams.Ending?) {
         endGrant(of: index)
         if streams[index].isQueued { turns.removeAll { $0.index == index } }
@@ -78,8 +78,8 @@ extension ConnectionState {
 
     /// Resets a stream, as for a cancelled call; does nothing if it has ended.
     ///
-    /// A client that cancels many streams looks like an attacker, so that the connection takes no more streams after
-    /// 500 cancellations, of which 30 are forgotten each second.
+    /// A client that cancels many streams looks like an attacker. So after 500 cancellations the connection accepts no
+    /// more streams; each second, 30 cancellations are forgotten.
     package mutating func reset(_ slot: StreamSlot, _ code: HTTP2ErrorCode, at now: Deadline) {
         guard failure == nil, let index = streams.index(of: slot) else { return }
         if role == .client, code == .cancel, !cancellations.add(at: now) { hasDrained = true }
@@ -117,7 +117,7 @@ extension ConnectionState {
         guard peerResets.add(at: now) else { throw HTTP2Error(.manyResets, in: type, on: id) }
     }
 
-    /// Handles a frame that violates a rule only for its stream.
+    /// Handles a violation that concerns only the stream of the frame.
     mutating func receiveStreamError(
         _ error: HTTP2Error, at now: Deadline, into events: inout [ConnectionEvent]
     ) throws(HTTP2Error) {

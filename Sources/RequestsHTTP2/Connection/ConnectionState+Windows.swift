@@ -3,8 +3,8 @@ package import Requests
 extension ConnectionState {
     /// Records that the owner of a stream has taken `count` bytes of its body, so that the peer may send as many more.
     ///
-    /// They are returned in one WINDOW_UPDATE when they are half of the window that the peer knows. Nothing happens if
-    /// the peer has sent the whole message.
+    /// One WINDOW_UPDATE returns the bytes once they are half of the window that the peer knows. Nothing happens if the
+    /// peer has sent the whole message.
     package mutating func consumed(_ slot: StreamSlot, _ count: Int, at now: Deadline) {
         guard failure == nil, count > 0, let index = streams.index(of: slot), streams[index].receiving != .ended
         else { return }
@@ -65,7 +65,7 @@ extension ConnectionState {
     mutating func receiveWindowUpdate(
         of id: StreamID, _ increment: Int, at now: Deadline, into events: inout [ConnectionEvent]
     ) throws(HTTP2Error) {
-        // Bytes that are sent restore the budget, so that only updates without use are a flood.
+        // Sending bytes restores the budget, so only updates that allow nothing to be sent are a flood.
         try countEmptyFrame(.windowUpdate, on: id)
         guard id != 0 else {
             guard sendWindow + increment <= WindowSize.largest else {

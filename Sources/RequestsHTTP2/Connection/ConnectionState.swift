@@ -1,6 +1,6 @@
 package import Requests
 
-/// A connection of HTTP/2 (RFC 9113), as a value that performs no I/O and has no clock.
+/// An HTTP/2 connection (RFC 9113) as a value that performs no I/O and has no clock.
 ///
 /// Pass the received bytes to ``receive(_:at:into:)``, and send the pieces that ``output()`` returns. All functions are
 /// called under one lock. Bodies are never copied: events and ``OutputPiece/body(_:count:)`` refer to bytes that their
@@ -23,7 +23,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     var lastPeerStream: StreamID = 0
     /// The streams that wait for the window of the connection or for space in the queue, in their turn.
     var turns: [StreamSlot] = []
-    /// The number of streams for which room is reserved: they were notified of their turn and have not written yet.
+    /// The number of streams that were notified of their turn and have not written yet; room is reserved for them.
     var grants = 0
     /// The instant at which the reservation for them ends.
     var grantsExpire = Deadline.distantFuture
@@ -48,9 +48,9 @@ package struct ConnectionState: ~Copyable, Sendable {
     var heldPlaces: [HeldPlace] = []
     /// The number of free places that was last reported to the user.
     var knownPlaces = 0
-    /// Whether the user of a client has been notified that the connection takes no more streams.
+    /// Whether the user of a client has been notified that the connection accepts no more streams.
     var hasReportedDraining = false
-    /// Whether we take no more streams: after ``drain()``, too many cancellations or ENHANCE_YOUR_CALM, or if the peer
+    /// Whether we accept no more streams: after ``drain()``, too many cancellations or ENHANCE_YOUR_CALM, or if the peer
     /// may be lost.
     var hasDrained = false
     /// Whether ``drain()`` has sent GOAWAY.
@@ -88,7 +88,7 @@ package struct ConnectionState: ~Copyable, Sendable {
         knownPlaces = freePlaces
     }
 
-    /// Reads received bytes, and appends their meaning to `events`.
+    /// Reads received bytes, and appends the resulting events to `events`.
     ///
     /// Bytes of bodies are ranges of `bytes`. Pass all bytes, each once.
     ///
@@ -146,7 +146,7 @@ package struct ConnectionState: ~Copyable, Sendable {
 
     /// Returns the pieces to send, in their order.
     ///
-    /// They may be sent without the lock: what is appended meanwhile follows them. Exactly one call of
+    /// They may be sent without the lock, because new pieces are appended after them. Exactly one call of
     /// ``written(_:at:into:)`` follows each call, with 0 if nothing could be sent.
     package mutating func output() -> [OutputPiece] { queue.pieces() }
 

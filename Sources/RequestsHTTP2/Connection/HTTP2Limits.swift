@@ -12,7 +12,7 @@ package struct HTTP2Limits: Sendable {
     }
     /// The receive window of the connection, in bytes; at least 65,535: 4 MiB.
     package var connectionWindow = 4 << 20
-    /// The maximum number of streams that a client may have open; only a server sends it: 100.
+    /// The maximum number of streams that a client may have open, which only a server announces: 100.
     package var concurrentStreams = 100
     /// The number of streams that a server announces, if it accepts more; nil for ``concurrentStreams``.
     package var announcedStreams: Int?
@@ -23,7 +23,7 @@ package struct HTTP2Limits: Sendable {
 
     package init() {}
 
-    /// The number of the peer's streams until its SETTINGS arrive.
+    /// The number of streams that the peer is presumed to allow until its SETTINGS arrive.
     static let presumedStreams = 100
     /// The maximum size of a receive window that a collected body needs.
     static let collectingWindow = 1 << 20
@@ -37,14 +37,16 @@ package struct HTTP2Limits: Sendable {
     static let frameRoom = 1024
     /// The time for which room is reserved for streams that have their turn and do not write.
     static let grantTime = Duration.milliseconds(10)
-    /// The number of streams that a client may cancel at once, and each second, before the connection takes no more.
+    /// The number of streams that a client may cancel at once, and each second, before the connection accepts no more.
     static let cancellations = (burst: 500, perSecond: 30)
     /// The maximum number of acknowledgements that wait to be sent (CVE-2019-9512, CVE-2019-9515).
     static let acknowledgements = 1_000
-    /// The number of frames that carry nothing, without useful bytes between them (CVE-2019-9511, CVE-2019-9518).
+    /// The maximum number of frames that carry nothing, without useful bytes between them (CVE-2019-9511,
+    /// CVE-2019-9518).
     static let emptyFrames = 1_000
-    /// The number of frames that may still arrive for a stream that has ended: two heads, trailers and RST_STREAM.
+    /// The maximum number of frames that may still arrive for a stream that has ended: two heads, trailers and
+    /// RST_STREAM.
     static let lateFrames = 4
-    /// The number of streams that may fail because of the peer, without complete messages between them.
+    /// The maximum number of streams that may fail because of the peer, without complete messages between them.
     static let streamErrors = 100
 }

@@ -2,9 +2,9 @@ package import Requests
 
 /// The signs of life of the peer, and the length of a round trip.
 struct Liveness: Sendable {
-    /// The time without any frame after a PING that means that the connection is lost.
+    /// The time after a PING within which a frame must arrive; otherwise the connection is lost.
     private static let pingLimit = Duration.seconds(10)
-    /// The silence after which a request is sent with a PING.
+    /// The time without any frame after which the next request is sent with a PING.
     private static let silence = Duration.seconds(15)
     /// The maximum number of PINGs without HEADERS or DATA from the peer between them.
     ///
@@ -42,7 +42,7 @@ struct Liveness: Sendable {
         }
     }
 
-    /// Measures the round trip; returns whether the acknowledgement is the only one that the peer may send.
+    /// Measures the round trip; returns false for a second acknowledgement, which the peer must not send.
     mutating func receiveSettingsAcknowledgement(at now: Deadline) -> Bool {
         guard roundTrip == nil else { return false }
         roundTrip = Duration.nanoseconds(max(0, now.nanoseconds(since: settingsSent)))
@@ -73,7 +73,7 @@ struct Liveness: Sendable {
         lastFrame.advanced(by: Self.silence) <= now ? ping(at: now) : nil
     }
 
-    /// Records that a stream has timed out without any frame; returns whether a PING decides already.
+    /// Records that a stream has timed out without any frame; returns whether a PING is already under way.
     mutating func doubt() -> Bool {
         isInDoubt = true
         return deadline < .distantFuture
@@ -113,15 +113,16 @@ extension ConnectionState {
         reportCapacity(at: now, into: &events)
     }
 
-    /// Whether a stream has timed out without any frame of the peer, so that the connection takes no streams until one
-    /// arrives.
+    /// Whether a stream has timed out without any frame of the peer.
+    ///
+    /// The connection accepts no streams until a frame arrives.
     package var isInDoubt: Bool { liveness.isInDoubt }
 
     /// Resets a stream whose time limit has passed.
     ///
-    /// If no frame at all has arrived since `start`, the connection is in doubt: a PING is sent, and without a frame in
-    /// 10 seconds the connection is lost. Where the peer could take a PING for a flood, the connection takes no more
-    /// streams.
+    /// If no frame at all has arrived since `start`, the connection is in doubt: a PING is sent, and unless a frame
+    /// arrives within 10 seconds, the connection is lost. If the peer could take another PING for a flood, none is
+    /// sent, and the connection accepts no more streams.
     ///
     /// - Parameters:
     ///   - slot: The stream.

@@ -3,8 +3,8 @@ package import Requests
 extension OutgoingFields {
     /// Creates the fields of a valid request (RFC 9113 §8.3.1).
     ///
-    /// Fields that are specific to a connection of HTTP/1.1 are left out, Host becomes `:authority`, Cookie is one
-    /// field, and `TE` is sent only as `trailers`.
+    /// Fields that are specific to HTTP/1.1 connections are left out, Host becomes `:authority`, Cookie fields are
+    /// joined, and `TE` is sent only as `trailers`.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -38,9 +38,9 @@ extension OutgoingFields {
         }
     }
 
-    /// Creates the fields of a response, or of an interim one.
+    /// Creates the fields of a response, interim or final.
     ///
-    /// Fields that are specific to a connection of HTTP/1.1 are left out.
+    /// Fields that are specific to HTTP/1.1 connections are left out.
     package init(status: HTTPStatus, _ header: Header) {
         self.init()
         append(":status", String(status.code))
@@ -50,7 +50,7 @@ extension OutgoingFields {
     /// Creates the fields of trailers.
     ///
     /// - Parameters:
-    ///   - trailers: The trailers; fields that are specific to a connection of HTTP/1.1 are left out.
+    ///   - trailers: The trailers; fields that are specific to HTTP/1.1 connections are left out.
     ///   - isSecret: A function that returns whether no table may store the values of a field.
     package init(trailers: Header, isSecret: (Field.Name) -> Bool = { _ in false }) {
         self.init()

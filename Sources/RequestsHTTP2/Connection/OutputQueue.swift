@@ -1,4 +1,4 @@
-/// A piece of what a connection has to send, in its order.
+/// A piece of a connection's output.
 package enum OutputPiece: Hashable, Sendable {
     /// Bytes of frames.
     case frames(ArraySlice<UInt8>)
@@ -8,7 +8,7 @@ package enum OutputPiece: Hashable, Sendable {
 
 /// The frames that wait to be sent, and the places of body bytes between them.
 struct OutputQueue: ~Copyable, Sendable {
-    /// Frames that lie together in the writer, and the body bytes after them.
+    /// Consecutive frames in the writer, and the body bytes after them.
     private struct Part {
         var frames: Range<Int>
         var slot: StreamSlot?
@@ -16,7 +16,9 @@ struct OutputQueue: ~Copyable, Sendable {
         var acknowledgements = 0
 
         var count: Int { frames.count + bodyCount }
-        /// The room that the body bytes take; small frames take more than their size, so that there are few parts.
+        /// The room that the body bytes take.
+        ///
+        /// A small frame takes more than its size, which limits the number of parts.
         var room: Int { bodyCount > 0 ? max(bodyCount, HTTP2Limits.frameRoom) : 0 }
     }
 
@@ -32,7 +34,7 @@ struct OutputQueue: ~Copyable, Sendable {
     private(set) var bodyRoom = 0
     /// The number of acknowledgements that wait.
     private(set) var acknowledgements = 0
-    /// The number of the first parts that were handed out, and whose bytes may already be sent.
+    /// The number of parts at the front that ``pieces()`` has returned, so their bytes may have been sent.
     private var handedOut = 0
 
     /// Returns the pieces that follow the written bytes.

@@ -1,6 +1,6 @@
 import Requests
 
-/// The window of a stream or connection for what the peer sends (RFC 9113 §6.9).
+/// The window that limits what the peer may send on a stream or the connection (RFC 9113 §6.9).
 struct ReceiveWindow: Sendable {
     /// The size: the bytes that the peer may send, those that are not consumed, and those that are not yet returned.
     private(set) var size: Int
@@ -36,7 +36,7 @@ struct ReceiveWindow: Sendable {
         size = newSize
     }
 
-    /// Returns the increment of a WINDOW_UPDATE for all that is not yet returned.
+    /// Returns the increment of a WINDOW_UPDATE that returns all consumed bytes.
     mutating func update(at now: Deadline) -> Int {
         defer { unreturned = 0 }
         available += unreturned

@@ -35,7 +35,7 @@ struct ReceivedSection {
         pseudoFields.first { $0.name.hasSameBytes(as: pseudoName) }?.value
     }
 
-    /// Adds a field, and returns the violation that it shows.
+    /// Adds a field, and returns its violation, if any.
     private mutating func add(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, at position: Int,
         allowing pseudoNames: [String]
@@ -70,9 +70,9 @@ struct ReceivedSection {
         return nil
     }
 
-    /// Adds a Content-Length, of which several must be equal, as in HTTP/1.1.
+    /// Adds a Content-Length; several must be equal, as in HTTP/1.1.
     private mutating func addContentLength(_ value: UnsafeBufferPointer<UInt8>) -> HTTP2Violation? {
-        // Digits only: the initializer also accepts a sign.
+        // Only digits, because the initializer of `Int` also accepts a sign.
         guard value.allSatisfy({ $0 &- 0x30 < 10 }), let number = Int(String(decoding: value, as: UTF8.self)),
             contentLength == nil || contentLength == number
         else { return .contentLength }
@@ -98,7 +98,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension MessageHead {
-    /// Reads the head of a response; an interim one is a response, too.
+    /// Reads the head of a response, interim or final.
     init(response section: ReceivedSection) throws(HTTP2Violation) {
         guard let text = section[":status"] else { throw .missingPseudoField }
         guard text.utf8.count == 3, let code = Int(text), 100...999 ~= code else { throw .pseudoField }

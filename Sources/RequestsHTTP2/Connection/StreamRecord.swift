@@ -2,8 +2,8 @@ import Requests
 
 /// One stream while it is in the table of its connection (RFC 9113 §5.1).
 ///
-/// Its state is how far each side has sent. A stream leaves the table when both have ended, or when either resets it.
-/// These are the states of RFC 9113, and what a frame of the peer means in each:
+/// Its state is the progress of both sides in sending. A stream leaves the table when both have ended, or when either
+/// resets it. The table contains the states of RFC 9113, and the meaning of the peer's frames in each:
 ///
 /// | state               | sending      | receiving  | HEADERS        | DATA         | RST_STREAM | WINDOW_UPDATE |
 /// |---------------------|--------------|------------|----------------|--------------|------------|---------------|
@@ -19,7 +19,7 @@ import Requests
 ///    error.
 /// 2. A connection error: PROTOCOL_ERROR for an idle stream, STREAM_CLOSED for a closed one.
 /// 3. The fields are dropped after the table of the decoder has learned them, and the bytes are returned to the window
-///    of the connection. So is everything that concerns a stream that GOAWAY has excluded, or whose end is forgotten
+///    of the connection. The same applies to a stream that GOAWAY has excluded, or whose end is forgotten
 ///    (``ClosedStreams``).
 ///
 /// PRIORITY is ignored in all states.
@@ -41,7 +41,7 @@ struct StreamRecord: Sendable {
     var length = BodyLength()
     var interims = 0
     var interimBytes = 0
-    /// Whether `write` has allowed less than it was given.
+    /// Whether `write` has accepted only a part of the available bytes.
     var wantsCapacity = false
     /// Whether the stream has its turn in the queue for the window of the connection.
     var isQueued = false
@@ -61,7 +61,7 @@ struct BodyLength: Sendable {
     var expected: Int?
     private var received = 0
 
-    /// Counts bytes of the body, and returns the violation that they show.
+    /// Counts bytes of the body, and returns the violation if there are too many.
     mutating func add(_ count: Int) -> HTTP2Violation? {
         guard count > 0 else { return nil }
         if isForbidden { return .unexpectedBody }
@@ -69,7 +69,7 @@ struct BodyLength: Sendable {
         return received > expected ?? .max ? .bodyLength : nil
     }
 
-    /// The violation that the end of the body shows.
+    /// The violation if the body ends now; nil if its length is right.
     var violationAtEnd: HTTP2Violation? {
         isForbidden || expected == nil || expected == received ? nil : .bodyLength
     }

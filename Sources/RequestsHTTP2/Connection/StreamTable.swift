@@ -3,7 +3,7 @@ struct StreamTable: Sendable {
     private var records: [StreamRecord] = []
     /// The indices of records whose streams have ended.
     private var free: [Int] = []
-    /// For each number from `id >> 1 & mask` on, the index of its record plus one; 0 ends a search.
+    /// The index of each record plus one, at the first free position from `id >> 1 & mask` on; 0 ends a search.
     private var places: [Int] = Array(repeating: 0, count: 16)
 
     /// The number of streams.
@@ -18,7 +18,7 @@ struct StreamTable: Sendable {
         _modify { yield &records[index] }
     }
 
-    /// The indices of all streams; without an order.
+    /// The indices of all streams, in no order.
     var indices: [Int] { places.filter { $0 > 0 }.map { $0 - 1 } }
 
     /// Returns the index of the stream with number `id`, or nil if it is not in the table.
@@ -88,7 +88,7 @@ struct StreamTable: Sendable {
 
 /// The last streams that the peer has ended or reset, so that further frames of them are errors.
 ///
-/// An older stream is treated as one that we have reset: whatever arrives for it is dropped.
+/// An older stream is treated as one that we have reset: frames that arrive for it are dropped.
 struct ClosedStreams: Sendable {
     enum Ending: Sendable { case ended, reset }
 

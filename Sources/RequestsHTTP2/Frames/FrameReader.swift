@@ -102,7 +102,9 @@ package struct FrameReader: ~Copyable, Sendable {
         (unreadData, unreadPadding, hasContent) = (header.length, header.flags.contains(.padded) ? nil : 0, false)
     }
 
-    /// Checks that the peer begins with SETTINGS; a server that begins with text is named, as one of HTTP/1.1 or SSH.
+    /// Checks that the peer begins with SETTINGS.
+    ///
+    /// The error for a server that begins with text, such as one with HTTP/1.1 or SSH, contains that text.
     private func checkFirst(_ header: FrameHeader) throws(HTTP2Error) {
         guard header.type != .settings || header.flags.contains(.acknowledgement) else { return }
         // The length of a frame that a peer may send begins with 0 or 1, never with a printable character.

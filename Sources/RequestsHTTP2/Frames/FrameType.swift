@@ -54,7 +54,7 @@ struct FrameHeader: Sendable {
     /// The stream, without the reserved bit; 0 is the connection.
     let stream: StreamID
 
-    /// Reads the first nine of `bytes`, which must be that many.
+    /// Reads the first nine of `bytes`, which must have at least nine.
     init(_ bytes: Span<UInt8>) {
         length = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
         type = FrameType(rawValue: bytes[3])

@@ -1,4 +1,4 @@
-/// A writer of frames (RFC 9113 §4, §6), which it appends to one buffer.
+/// A writer that appends frames to one buffer (RFC 9113 §4, §6).
 ///
 /// The content of DATA is not written, only its frame header: the sender inserts the bytes.
 package struct FrameWriter: ~Copyable, Sendable {
@@ -7,7 +7,7 @@ package struct FrameWriter: ~Copyable, Sendable {
 
     package init() {}
 
-    /// Replaces all bytes, and keeps the memory.
+    /// Replaces all bytes, and reuses the memory.
     package mutating func replaceAll(with newBytes: [UInt8]) {
         bytes.replaceSubrange(bytes.indices, with: newBytes)
     }

@@ -1,10 +1,11 @@
 import Requests
 
-/// A rule of RFC 9113 that a peer violates, or a limit of ours; the raw value describes it in one line.
+/// A rule of RFC 9113 that a peer violates, or one of our limits that it exceeds; the raw value describes the violation
+/// in one line.
 package enum HTTP2Violation: String, CaseIterable, Error, Hashable, Sendable {
     // MARK: Frames
     case notHTTP2 = "the peer does not use HTTP/2 (RFC 9113 §3.4)"
-    case preface = "the connection does not begin with the preface of HTTP/2 (RFC 9113 §3.4)"
+    case preface = "the connection does not begin with the HTTP/2 preface (RFC 9113 §3.4)"
     case firstFrame = "the first frame is not SETTINGS (RFC 9113 §3.4)"
     case frameTooLarge = "the payload has more than 16384 bytes (RFC 9113 §4.2)"
     case frameSize = "the length of the payload is invalid for the type (RFC 9113 §4.2)"
@@ -36,7 +37,7 @@ package enum HTTP2Violation: String, CaseIterable, Error, Hashable, Sendable {
     case missingPseudoField = "a required pseudo-header field is missing (RFC 9113 §8.3)"
     case fieldName = "a field name is not a token in lower case (RFC 9113 §8.2.1)"
     case fieldValue = "a field value contains a control character, or white space around it (RFC 9113 §8.2.1)"
-    case connectionField = "a field is specific to a connection of HTTP/1.1 (RFC 9113 §8.2.2)"
+    case connectionField = "a field is specific to HTTP/1.1 connections (RFC 9113 §8.2.2)"
     case switchingProtocols = "101 Switching Protocols does not exist in HTTP/2 (RFC 9113 §8.6)"
     case endedInterim = "an interim response ends the stream (RFC 9113 §8.1)"
     case manyInterims = "more interim responses than the limit"
@@ -77,7 +78,7 @@ package struct HTTP2Error: Error, Hashable, Sendable {
     package let frame: FrameType?
     /// The stream of the frame; 0 for a frame that concerns the connection.
     package let stream: StreamID
-    /// The cause, if there is more to say.
+    /// More about the cause, if it is known.
     package let cause: Cause?
 
     /// The cause of a violation.

@@ -11,7 +11,7 @@ package struct ReceivedSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// Replaces the values that `other` contains, table sizes excepted.
+    /// Replaces the values that `other` contains, except for the table sizes.
     mutating func merge(_ other: ReceivedSettings) {
         maximumConcurrentStreams = other.maximumConcurrentStreams ?? maximumConcurrentStreams
         initialWindowSize = other.initialWindowSize ?? initialWindowSize
@@ -61,7 +61,7 @@ package enum SettingID {
     package static let maximumHeaderListSize: UInt16 = 6
 }
 
-/// The side of a connection that a value implements.
+/// The side of a connection: client or server.
 package enum HTTP2Role: Sendable {
     /// Opens streams, and sends the connection preface (RFC 9113 §3.4).
     case client

@@ -56,13 +56,13 @@ struct BlockReader {
         return StringLiteral(range: position..<position + count, isHuffmanCoded: isHuffmanCoded)
     }
 
-    /// Reads an integer whose first byte has `prefix` bits of it (RFC 7541 §5.1).
+    /// Reads an integer that begins with the last `prefix` bits of the first byte (RFC 7541 §5.1).
     private mutating func integer(in bytes: Span<UInt8>, prefix: Int) throws(HPACKError) -> Int? {
         let mask = 1 << prefix - 1
         var value = Int(bytes[position]) & mask
         position += 1
         guard value == mask else { return value }
-        // Five bytes more are sufficient for 31 bits, and a longer number only costs time.
+        // Five more bytes are sufficient for 31 bits; a longer number would only cost time.
         for shift in stride(from: 0, through: 28, by: 7) {
             guard position < bytes.count else { return nil }
             let byte = bytes[position]

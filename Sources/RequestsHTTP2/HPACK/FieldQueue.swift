@@ -1,9 +1,9 @@
 import Requests
 
-/// Fields in a row, with their text in one buffer; appended at the end and removed from the front.
+/// A queue of fields, with their text in one buffer.
 ///
-/// Removed fields stay in both arrays until they are half of them, so a removal takes constant time on average, and the
-/// text of a field is never in two pieces, as it could be in a ring.
+/// Removed fields stay in the arrays until they make up half of them, so a removal takes constant time on average.
+/// Unlike in a ring buffer, the text of a field is always contiguous.
 package struct FieldQueue: Sendable {
     private struct Entry {
         /// The number of bytes of text that had been appended before this field.

@@ -7,7 +7,7 @@ package import Requests
 package struct HPACKDecoder: ~Copyable {
     /// The maximum capacity of an unused buffer that is kept for the next block.
     private static let keptCapacity = 16 << 10
-    /// The number of bytes that may be copied only for the table, as a multiple of the limit for the list.
+    /// The maximum number of bytes copied only for the table, as a multiple of the limit for the list.
     ///
     /// An index of two bytes can copy 4 KiB.
     private static let copiedLimits = 64
@@ -20,7 +20,7 @@ package struct HPACKDecoder: ~Copyable {
 
     /// The bytes of a field that the preceding fragment has begun.
     private var unfinished: [UInt8] = []
-    /// The text of the field that is decoded.
+    /// The text of the field that is being decoded.
     private var text: [UInt8] = []
     /// The size in bytes of the fragments of this block.
     private var blockSize = 0
@@ -33,7 +33,8 @@ package struct HPACKDecoder: ~Copyable {
 
     package init() {}
 
-    /// Sets the limit of the table, when the peer has acknowledged the SETTINGS_HEADER_TABLE_SIZE that announced it.
+    /// Sets the limit of the table; call it when the peer has acknowledged the SETTINGS_HEADER_TABLE_SIZE that
+    /// announced the limit.
     package mutating func setMaximumTableSize(_ size: Int) {
         maximumTableSize = size
         if size < table.maximumSize { requiredTableSize = min(size, requiredTableSize ?? size) }

@@ -27,8 +27,8 @@ package struct HPACKEncoder: ~Copyable {
         for position in 0..<fields.count { encodeField(at: position, of: fields, into: &buffer) }
     }
 
-    /// Changes the size of the table to the limits of the peer, also to the lowest of them, which has removed fields
-    /// (RFC 7541 §4.2).
+    /// Changes the size of the table to the last limit of the peer, and before that to the lowest one, at which the
+    /// peer has removed fields (RFC 7541 §4.2).
     private mutating func resizeTable(_ buffer: inout [UInt8]) {
         guard let sizes = newTableSizes.take() else { return }
         if sizes.lowest < sizes.last, sizes.lowest < table.maximumSize { resizeTable(to: sizes.lowest, &buffer) }
@@ -78,7 +78,7 @@ extension HPACKEncoder {
 }
 
 extension [UInt8] {
-    /// Appends an integer of which `prefix` bits are in the first byte, after the bits of `pattern` (RFC 7541 §5.1).
+    /// Appends an integer, which begins in the last `prefix` bits of the first byte, after `pattern` (RFC 7541 §5.1).
     fileprivate mutating func append(integer: Int, prefix: Int, _ pattern: UInt8) {
         let mask = 1 << prefix - 1
         guard integer >= mask else { return append(pattern | UInt8(truncatingIfNeeded: integer)) }

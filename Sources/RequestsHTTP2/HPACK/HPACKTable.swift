@@ -67,8 +67,8 @@ extension HPACKTable {
         }
     }
 
-    /// Appends the field at `index`, which must be one of the indices, to `writer`; returns false if the fields are
-    /// larger than 2 GiB then.
+    /// Appends the field at `index`, which must be one of the indices, to `writer`; returns false if the fields would
+    /// be larger than 2 GiB.
     func append(at index: Int, to writer: inout ReceivedFields.Writer) -> Bool {
         index <= StaticTable.count
             ? StaticTable.fields.append(at: index - 1, to: &writer)

@@ -3,7 +3,7 @@ import Requests
 /// The Huffman code of strings in header blocks (RFC 7541 §5.2, Appendix B).
 ///
 /// The code is canonical: in the order of their lengths, then of their symbols, each code is the number after the one
-/// before it. So the lengths describe the code, and all tables are made of them at first use.
+/// before it. So the lengths determine the code, and all tables are computed from them at first use.
 package enum HuffmanCode {
     /// The length in bits of the code of each byte, and of EOS, which is the last.
     package static let lengths: [UInt8] = [

@@ -2,14 +2,14 @@ package import Requests
 
 /// The fields of a message in the form in which HTTP/2 sends them, with names in lower case (RFC 9113 §8.2).
 ///
-/// They are collected before a connection is locked. Nothing is validated here.
+/// They are collected before the connection is locked, and not validated.
 package struct OutgoingFields: Sendable {
     private(set) var fields = FieldQueue()
     /// The choices of the encoder for each field, made before the connection is locked.
     private(set) var encodings: [(staticIndex: Int?, indexing: FieldIndexing)] = []
 
-    /// The size of the fields for the peer's limit: for each, the bytes of its name and value, and 32 (RFC 9113
-    /// §6.5.2).
+    /// The size of the fields that the peer's limit counts: the bytes of each name and value, and 32 for each field
+    /// (RFC 9113 §6.5.2).
     package private(set) var listSize = 0
 
     /// Creates an empty list, with memory for most messages.

@@ -21,7 +21,7 @@ enum StaticTable {
     /// The number of fields.
     static let count = 61
 
-    /// The fields; the position of each is one less than its index.
+    /// The fields; the position of a field is one less than its index.
     static let fields = literals.reduce(into: FieldQueue()) { fields, literal in
         fields.append(nameCount: literal.name.utf8CodeUnitCount) { text in
             for part in [literal.name, literal.value] {
