@@ -1,7 +1,7 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// The service of one connection of HTTP/1.1: it reads a request, executes it, writes the response, and repeats.
+/// The service of one HTTP/1.1 connection: it reads a request, executes it, writes the response, and repeats.
 struct HTTP1Service: ConnectionService {
     private let connection: ServerConnection
     private let state: ServerState

@@ -21,7 +21,7 @@ final class ServerState: Sendable {
         var nextWaiter: UInt64 = 0
         /// Resumed when the last thread has ended.
         var atEnd: CheckedContinuation<Void, Never>?
-        /// The open connections of HTTP/2.
+        /// The open HTTP/2 connections.
         var http2Connections: [Int: HTTP2Connection] = [:]
         /// The number of body bytes that are held for the executor.
         var heldBytes = 0
@@ -38,7 +38,7 @@ final class ServerState: Sendable {
     // Counted without the lock, for which the threads of many connections would otherwise wait more often.
     private let receivedBytes = Atomic(0)
     private let waiterCount = Atomic(0)
-    /// The number of exchanges of HTTP/2 in progress, over all connections.
+    /// The number of HTTP/2 exchanges in progress on all connections.
     private let exchangeCount = Atomic(0)
 
     init(
@@ -185,10 +185,10 @@ extension ServerState {
 // MARK: HTTP/2
 
 extension ServerState {
-    /// The open connections of HTTP/2.
+    /// The open HTTP/2 connections.
     var http2Connections: [HTTP2Connection] { state.withLock { Array($0.http2Connections.values) } }
 
-    /// Sets the frames of connection `index`; nil when it is closed.
+    /// Sets the HTTP/2 state of connection `index`; nil when the connection is closed.
     func setFrames(_ frames: HTTP2Connection?, of index: Int) {
         state.withLock { $0.http2Connections[index] = frames }
     }

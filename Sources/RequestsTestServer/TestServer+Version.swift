@@ -9,8 +9,9 @@ extension TestServer {
         /// HTTP/1.1, and HTTP/1.0 for clients that send it.
         public static let http1 = Version(http2Settings: nil)
 
-        /// HTTP/2 (RFC 9113): with prior knowledge, or over TLS if the client offers `h2`; other clients over TLS are
-        /// served with HTTP/1.1.
+        /// HTTP/2 (RFC 9113): in clear with prior knowledge, over TLS if the client offers `h2`.
+        ///
+        /// Other clients over TLS are served with HTTP/1.1.
         ///
         /// The exchanges of a connection are numbered in the order of their heads, and performed at the same time.
         public static let http2 = Version(http2Settings: HTTP2Settings())
@@ -25,7 +26,8 @@ extension TestServer {
         }
     }
 
-    /// The settings that a server of HTTP/2 announces (RFC 9113 §6.5.2), and where it closes its connections.
+    /// The settings that an HTTP/2 server announces (RFC 9113 §6.5.2), and the byte after which it closes its
+    /// connections.
     ///
     /// ``TestServer/send(_:)`` announces others later.
     package struct HTTP2Settings: Hashable, Sendable {
@@ -36,7 +38,7 @@ extension TestServer {
         package var maximumStreams = 100
         /// SETTINGS_INITIAL_WINDOW_SIZE in bytes, from 0 to 2^31 - 1; 256 KiB by default.
         ///
-        /// The server returns credit when half of it has been used; 0 lets clients wait until other settings are sent.
+        /// The server returns credit when half of it has been used. With 0, clients wait until other settings are sent.
         package var initialWindow = 256 << 10
         /// The number of bytes after which each connection is closed; nil for none.
         package var closesAfterByte: Int?
@@ -59,7 +61,7 @@ extension TestServer {
         }
     }
 
-    /// Sends `bytes` between the frames of all open connections of HTTP/2, such as SETTINGS or PING.
+    /// Sends `bytes` between the frames of all open HTTP/2 connections, such as SETTINGS or PING.
     package func send(_ bytes: [UInt8]) {
         for connection in state.http2Connections { connection.send(bytes) }
     }

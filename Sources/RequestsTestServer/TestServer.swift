@@ -77,7 +77,7 @@ public struct TestServer: Sendable {
         package internal(set) var stalledWrites = 0
         /// The number of bytes received on all connections.
         package internal(set) var receivedBytes = 0
-        /// The number of streams of HTTP/2 that are open now.
+        /// The number of HTTP/2 streams that are open now.
         package internal(set) var openStreams = 0
         /// The largest number of streams that one connection had open at one time.
         package internal(set) var maximumStreams = 0

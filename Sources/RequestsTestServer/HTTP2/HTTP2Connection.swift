@@ -2,7 +2,7 @@
 import RequestsHTTP2
 import RequestsPOSIX
 
-/// The frames and streams of a connection, which all its threads share.
+/// The frames and streams of an HTTP/2 connection, which all its threads share.
 ///
 /// Each exchange has a thread of its own, which queues frames here; the thread of the connection transfers them.
 final class HTTP2Connection: Sendable {
@@ -14,24 +14,24 @@ final class HTTP2Connection: Sendable {
         var sentCount = 0
         /// The number of bytes after which the connection is closed.
         var end: Int
-        /// Whether the connection is then reset.
+        /// Whether the connection is reset when it is closed.
         var isReset = false
-        /// Whether the connection is closed when no exchange remains.
+        /// Whether the connection is closed after its last exchange.
         var isDraining = false
         /// Whether the client has violated a rule of the connection.
         var hasFailed = false
         var isStopping = false
         /// Whether the connection has been closed.
         var isOver = false
-        /// Whether the thread of the connection has not handled all events of received bytes.
+        /// Whether the thread of the connection is still handling events of received bytes.
         var isHandling = false
-        /// The number of open streams that was reported last, and the largest one since then.
+        /// The number of open streams that was last reported, and the maximum since then.
         var reportedStreams = 0
         var mostStreams = 0
         /// The exchanges that have not ended.
         var exchanges: [StreamID: HTTP2Exchange] = [:]
 
-        /// Moves the frames of the value to the output; `content` is the body bytes of its DATA frame.
+        /// Moves the queued frames to the output; `content` is the body bytes of the DATA frame among them.
         mutating func moveOutput(_ content: Data = Data(), at now: Deadline, into events: inout [ConnectionEvent]) {
             for piece in connection.output() {
                 switch piece {
@@ -50,9 +50,9 @@ final class HTTP2Connection: Sendable {
         /// The number of streams that have not ended.
         var streamCount: Int { isOver ? 0 : connection.streamCount }
 
-        /// Returns the change of the number of streams that was not reported; nil if there is none.
+        /// Returns the unreported change of the number of streams; nil if there is none.
         ///
-        /// The end of a stream is reported after it was handled, so that the record of its request is complete then.
+        /// The end of a stream is reported only after it was handled, when the record of its request is complete.
         mutating func takeStreamChange() -> StreamChange? {
             guard !isHandling || streamCount > reportedStreams else { return nil }
             let change = StreamChange(difference: streamCount - reportedStreams, maximum: mostStreams)
@@ -78,7 +78,7 @@ final class HTTP2Connection: Sendable {
     /// A change of the number of open streams.
     struct StreamChange: Sendable {
         let difference: Int
-        /// The largest number since the change before.
+        /// The largest number since the previous change.
         let maximum: Int
     }
 
@@ -88,11 +88,11 @@ final class HTTP2Connection: Sendable {
         let record: @Sendable () -> Void
         /// Bytes that follow the response.
         var bytes: [UInt8] = []
-        /// Whether the connection is closed then.
+        /// Whether the connection is closed after them.
         var closes = false
     }
 
-    /// The number of bytes in the output from which on exchanges wait.
+    /// The number of bytes in the output above which exchanges wait.
     private static let outputLimit = 64 << 10
 
     private let state: Lock<State>
@@ -146,9 +146,10 @@ final class HTTP2Connection: Sendable {
 // MARK: The thread of the connection
 
 extension HTTP2Connection {
-    /// Reads received bytes, and returns their meaning; after a violation of the client, the connection is closed.
+    /// Reads received bytes, and returns the resulting events; after a violation of the client, the connection is
+    /// closed.
     ///
-    /// ``recordHandled()`` must be called when the events were handled.
+    /// Call ``recordHandled()`` when the events have been handled.
     func receive(_ bytes: [UInt8]) -> [ConnectionEvent] {
         change { state, now, events in
             state.isHandling = true
@@ -185,7 +186,7 @@ extension HTTP2Connection {
 
     /// The next step of the connection's thread.
     enum Step {
-        /// It waits until the socket can be read, and, with output, written.
+        /// It waits until the socket can be read or, if there is output, written.
         case transfer(hasOutput: Bool, acceptsInput: Bool, until: Deadline)
         /// It closes the connection at once.
         case close(resetting: Bool)
@@ -194,8 +195,8 @@ extension HTTP2Connection {
         case stop
     }
 
-    /// Returns what the thread of the connection does next; `hasArrivals` is whether requests have not arrived to their
-    /// ends.
+    /// Returns what the thread of the connection does next; `hasArrivals` is whether any request has arrived only in
+    /// part.
     func nextStep(hasArrivals: Bool) -> Step {
         state.withLock { state in
             if state.isStopping { return .stop }
@@ -210,7 +211,7 @@ extension HTTP2Connection {
         }
     }
 
-    /// Passes the turn of exchanges that do not write on to others.
+    /// Ends the turns of exchanges that do not write, so that others can.
     func expire() {
         change { state, now, events in
             // It fails only after a PING, which a server does not send.
@@ -261,7 +262,7 @@ extension HTTP2Connection {
         }
     }
 
-    /// Queues a head; `ending` ends a response without a body.
+    /// Queues a head; `ending` is the end of a response without a body.
     func respond(to slot: StreamSlot, _ fields: OutgoingFields, ending: Ending? = nil) {
         change { state, now, events in
             state.connection.respond(to: slot, fields, endsStream: ending != nil)
@@ -279,9 +280,9 @@ extension HTTP2Connection {
         }
     }
 
-    /// Queues the bytes of a body for which there is room; `ending` ends the response with the last of them.
+    /// Queues as many bytes of a body as there is room for; `ending` is the end of the response after the last of them.
     ///
-    /// - Returns: Their number; if it is 0, the exchange is resumed when there is room.
+    /// - Returns: The number of bytes queued; after 0, the exchange is resumed when there is room.
     func write(_ bytes: Data, to slot: StreamSlot, ending: Ending?) -> Int {
         change { state, now, events in
             guard state.output.count < Self.outputLimit else { return 0 }
@@ -316,7 +317,8 @@ extension HTTP2Connection {
         }
     }
 
-    /// Queues GOAWAY; the connection is closed when the streams up to `lastStream` have ended, unless it allows all.
+    /// Queues GOAWAY; the connection is closed when the streams up to `lastStream` have ended, unless that is the
+    /// largest number.
     func goAway(_ lastStream: StreamID, _ code: HTTP2ErrorCode, _ debugText: String) {
         change { state, _, _ in
             var writer = FrameWriter()
@@ -329,13 +331,13 @@ extension HTTP2Connection {
     /// Announces with GOAWAY that the connection accepts no more streams, and closes it when the others have ended.
     func drain() {
         change { state, _, _ in
-            // GOAWAY cannot allow more streams than one before.
+            // A later GOAWAY cannot allow more streams than an earlier one.
             if !state.isDraining { state.connection.drain() }
             state.isDraining = true
         }
     }
 
-    /// Closes the connection when all that is queued was sent.
+    /// Closes the connection when everything queued has been sent.
     func close(resetting isReset: Bool = false) {
         change { state, _, _ in
             state.close()

@@ -2,9 +2,9 @@ import RequestsHTTP1
 import RequestsHTTP2
 
 extension HTTP2Exchange {
-    /// The work of an exchange's thread.
+    /// The work for the thread of an exchange.
     enum Work: Sendable {
-        /// It executes the request, whose body is held until the end.
+        /// It executes the request, and holds its body until the end of the exchange.
         case execute(body: Data)
         /// It responds before the body has arrived.
         case respondEarly(TestServer.Behavior.EarlyResponse)
@@ -14,7 +14,8 @@ extension HTTP2Exchange {
 
     /// Responds to the request on the calling thread; `record` is called with the status before the last byte is sent.
     func perform(_ work: Work, recording record: @escaping @Sendable (HTTPStatus) -> Void) {
-        // Before the last byte, after which the client may send another request in the place of this one.
+        // Before the last byte: after it, the client may send another request, for which this exchange must no longer
+        // count.
         let recordLast = { @Sendable [self] (status: HTTPStatus) in
             record(status)
             endCount()
@@ -92,7 +93,7 @@ extension HTTP2Exchange {
         return true
     }
 
-    /// Performs a fault inside the body, after all bytes before it were queued.
+    /// Performs a fault inside the body, once all bytes before it have been queued.
     func fail() throws(ConnectionEnd) -> Never {
         switch behavior.fault {
         case .resetBody: connection.close(resetting: true)
@@ -132,7 +133,7 @@ extension HTTP2Exchange {
     }
 }
 
-/// Writes the body of one response according to its behavior.
+/// The writer of one response body, with its behavior.
 struct HTTP2ResponseOutput {
     private let exchange: HTTP2Exchange
     private let sizes: [Int]
@@ -147,7 +148,7 @@ struct HTTP2ResponseOutput {
         sizes = if case .chunked(let sizes) = framing { sizes } else { [] }
     }
 
-    /// Writes bytes; `ending` ends the response after them.
+    /// Writes bytes; `ending` is the end of the response after them.
     mutating func append(_ data: Data, ending: HTTP2Connection.Ending? = nil) throws(ConnectionEnd) {
         var remaining = data
         while !remaining.isEmpty {
@@ -161,7 +162,7 @@ struct HTTP2ResponseOutput {
         }
     }
 
-    /// The number of bytes of the next piece, at most.
+    /// The maximum number of bytes of the next piece.
     private var pieceSize: Int {
         let chunk = sizes.isEmpty ? .max : max(1, sizes[min(pieceCount, sizes.count - 1)])
         return min(chunk, remainingBytes, exchange.behavior.pace.map { max(1, $0.bytes) } ?? .max)

@@ -5,7 +5,7 @@ import RequestsHTTP2
 import RequestsPOSIX
 import Synchronization
 
-/// One exchange of a connection of HTTP/2, with the waits of its thread.
+/// One exchange on an HTTP/2 connection, with the waits of its thread.
 final class HTTP2Exchange: Sendable, ExchangeThread {
     let slot: StreamSlot
     let request: ReceivedRequest
@@ -31,10 +31,10 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
         self.server = server
     }
 
-    // Here for a handler that ignores its cancellation, which keeps its thread after the stream has ended.
+    // Here, because a handler that ignores its cancellation keeps its thread after the stream has ended.
     deinit { endCount() }
 
-    /// Makes room for another exchange of the server, because nothing can delay the end of this one.
+    /// Stops counting the exchange, because nothing can delay its end any more.
     func endCount() {
         if isCounted.exchange(false, ordering: .sequentiallyConsistent) { server.uncountExchange() }
     }

@@ -2,15 +2,15 @@ import RequestsHTTP1
 import RequestsHTTP2
 import RequestsPOSIX
 
-/// The service of one connection of HTTP/2.
+/// The service of one HTTP/2 connection.
 ///
-/// Its thread belongs to the connection until the end: it reads requests and sends what the exchanges have queued.
+/// Its thread belongs to the connection until the end: it reads requests, and sends the output of the exchanges.
 struct HTTP2Service: ConnectionService {
-    /// A request that has not arrived to its end.
+    /// A request whose end has not arrived.
     private struct Arrival {
         let exchange: HTTP2Exchange
         var request: ArrivingRequest
-        /// Whether the exchange has its thread, because its response is early.
+        /// Whether the exchange already has its thread, because it responds early.
         var hasStarted = false
         var trailers = Header.empty
         let deadline: Deadline
@@ -22,7 +22,7 @@ struct HTTP2Service: ConnectionService {
     private let frames: HTTP2Connection
     private var arrivals: [StreamID: Arrival] = [:]
     private var exchangeCount = 0
-    /// The last stream whose request is processed, after GOAWAY.
+    /// The last stream in GOAWAY; requests on later streams are not processed.
     private var lastStream = StreamID.largest
     private var buffer: [UInt8] = []
     /// The instant of the last transfer.
@@ -58,7 +58,7 @@ struct HTTP2Service: ConnectionService {
         do throws(ConnectionEnd) {
             try transfer()
         } catch {
-            // The connection is over, whatever the reason.
+            // Every error ends the connection.
         }
         frames.end()
         for stream in arrivals.keys { abandonArrival(of: stream) }
@@ -196,7 +196,7 @@ extension HTTP2Service {
         }
     }
 
-    /// Refuses a request that has not arrived to its end.
+    /// Refuses a request whose end has not arrived.
     private mutating func refuse(_ stream: StreamID, _ reason: ConnectionEnd) {
         guard case .refused(let status, let detail, let fields) = reason, let arrival = endArrival(of: stream) else {
             return
@@ -210,7 +210,7 @@ extension HTTP2Service {
         }
     }
 
-    /// Ends a request that will not arrive, and its exchange.
+    /// Ends a request whose remainder will not arrive, and its exchange.
     private mutating func abandonArrival(of stream: StreamID) {
         if let arrival = endArrival(of: stream) { frames.remove(arrival.exchange) }
     }
@@ -243,7 +243,7 @@ extension HTTP2Service {
 // MARK: Limits
 
 extension HTTP2Service {
-    /// The instant of the next limit.
+    /// The instant at which the next time limit passes.
     private var nextLimit: Deadline {
         let idleLimit = server.limits.idleTime.map { lastTransfer.advanced(by: $0) } ?? .distantFuture
         return arrivals.values.reduce(min(idleLimit, prefaceDeadline)) { min($0, $1.deadline) }
@@ -264,7 +264,7 @@ extension HTTP2Service {
 }
 
 extension ReceivedRequest {
-    /// Creates a request from a head of HTTP/2, whose authority becomes the field Host (RFC 9113 §8.3.1).
+    /// Creates a request from an HTTP/2 head, whose authority becomes the field Host (RFC 9113 §8.3.1).
     fileprivate init(_ head: MessageHead.RequestHead, hasBody: Bool) {
         var header = head.header
         if let authority = head.authority {
