@@ -65,7 +65,7 @@ extension RequestError {
 }
 
 extension RequestError {
-    /// Creates the error of a violation of HTTP/2, or of a limit.
+    /// Creates the error for a violation of HTTP/2 or of a limit.
     init(_ error: HTTP2Error, _ limits: HTTP2Limits) {
         let reason: Reason =
             switch error.violation {

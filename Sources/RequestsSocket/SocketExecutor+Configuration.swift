@@ -9,7 +9,7 @@ extension SocketExecutor {
         /// The maximum number of connections to one origin, those being established included; the default is 64, the
         /// minimum 1.
         ///
-        /// A connection of HTTP/2 counts once, however many calls share it. Further calls wait in the order of their
+        /// An HTTP/2 connection counts once, however many calls share it. Further calls wait in the order of their
         /// arrival, for at most the request's connect limit. A blocking call that a task makes may exceed this limit,
         /// and ``maximumConnections``, by one connection after it has waited for 250 ms, because the tasks that hold
         /// the connections may have no thread left to run on.
@@ -19,7 +19,7 @@ extension SocketExecutor {
         /// minimum 1.
         ///
         /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait. A
-        /// shared connection of HTTP/2 that never becomes idle then accepts no further calls, and closes when its calls
+        /// shared HTTP/2 connection that never becomes idle then accepts no further calls, and closes when its calls
         /// have ended.
         public var maximumConnections = 256
 

@@ -36,7 +36,7 @@ extension Exchange where C: ~Copyable {
         return nil
     }
 
-    /// Lets the response progress before more is sent, and lets other tasks run after much work.
+    /// Pauses sending, so that the response can progress first, and other tasks after much work.
     private mutating func pauseSending() -> ExchangeNeed? {
         state.upload = .paused
         return transfer.isBudgetSpent ? .turn : nil

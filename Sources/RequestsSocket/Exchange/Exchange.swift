@@ -3,8 +3,8 @@ package import RequestsPOSIX
 
 /// The progress of an exchange in both directions: sending the request and receiving the response.
 ///
-/// Both progress at the same time (RFC 9112 §9.5, decision 0057). Each cell names the next step, and what the
-/// exchange needs for it:
+/// Both progress at the same time (RFC 9112 §9.5, decision 0057). Each cell contains the next step, and what the
+/// exchange then needs:
 ///
 /// | upload      | awaited                         | arriving, in five ways  | streaming   | complete    |
 /// |-------------|---------------------------------|-------------------------|-------------|-------------|
@@ -120,8 +120,8 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var continueTimeout: Duration?
     /// Whether to try receiving the response without a wait, as soon as the request has been sent.
     ///
-    /// A peer on the same machine may have responded by then, and suspending takes longer than receiving. Among many
-    /// calls it has rarely responded, and the thread of a blocking call does not suspend.
+    /// A peer on the same machine may have responded by then, and suspending takes longer than receiving. With many
+    /// calls at once it rarely has, and the thread of a blocking call does not suspend.
     package var receivesAtOnce = true
     /// The bytes of a body that is collected.
     var collection: BodyCollection?
@@ -169,7 +169,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
 extension Exchange where C: ~Copyable {
     /// Continues as far as possible, and returns what the exchange needs next.
     ///
-    /// Returns nil when the exchange is complete, or its body is to be read in pieces, or a piece has arrived.
+    /// Returns nil if the exchange is complete, if its body is to be read in pieces, or if a piece has arrived.
     package mutating func advance() throws(RequestError) -> ExchangeNeed? {
         while true {
             do throws(RequestError) {

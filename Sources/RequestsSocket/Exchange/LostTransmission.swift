@@ -27,7 +27,7 @@ package struct LostTransmission: Sendable {
     let hasBegunResponse: Bool
     /// Whether a byte of the request was written.
     let hasWritten: Bool
-    /// The way in which a stream of HTTP/2 has ended before its response; nil for another failure, and in HTTP/1.1.
+    /// How an HTTP/2 stream has ended before its response; nil for another failure, and over HTTP/1.1.
     let refusal: StreamRefusal?
     /// Whether the server has selected no application protocol in the handshake of an https request.
     let hasNoProtocol: Bool
@@ -61,9 +61,9 @@ package struct LostTransmission: Sendable {
         return mayHaveActedNow ? error : error.beforeSending()
     }
 
-    /// Whether the server may support only HTTP/2.
+    /// Whether the server may support only HTTP/2, which its behavior in the handshake suggests.
     ///
-    /// Such servers select no other protocol, and some close the connection without an alert.
+    /// A server that supports only HTTP/2 selects no other protocol, and may close the connection without an alert.
     private var mayNeedHTTP2: Bool {
         hasNoProtocol && !isReused && error.reason == .connectionLost && !hasBegunResponse
     }

@@ -8,7 +8,7 @@ import RequestsPOSIX
 /// It cannot be copied: copying it took a tenth of an exchange's time.
 package struct OutgoingRequest: ~Copyable, Sendable {
     let request: PreparedRequest
-    /// The fields that the executor adds, each unless the request has a field with that name.
+    /// The fields that the executor adds; each is left out if the request has a field with its name.
     private let additions: [RequestHeadWriter.Addition]
     private let form: RequestHeadWriter.Form
     let framing: RequestHeadWriter.Framing
@@ -25,8 +25,8 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - request: The request of the caller.
-    ///   - route: The route to the proxy to which it is sent; nil if there is none.
-    ///   - transmission: The transmission with the field of the authenticator of that proxy; nil without one.
+    ///   - route: The route to the proxy that forwards the request; nil if there is none.
+    ///   - transmission: The transmission with the credentials for that proxy; nil if it has no authenticator.
     ///   - timeLimits: The limits of the exchange.
     /// - Throws: `RequestError` if the request cannot be sent.
     init(
@@ -68,12 +68,14 @@ package struct OutgoingRequest: ~Copyable, Sendable {
         RequestHeadWriter.uncheckedHead(of: request, framing: framing, form: form, adding: additions)
     }
 
-    /// Returns the fields of the head for HTTP/2, which is not used with proxies that forward requests.
+    /// Returns the fields of the head for HTTP/2.
+    ///
+    /// Requests that a proxy forwards always use HTTP/1.1.
     func fields() -> OutgoingFields {
         OutgoingFields(request, length: length, adding: DefaultFields.fields) { Redaction.standard.isSecret($0) }
     }
 
-    /// Returns the body to send on a carrier, which `sendsFiles` without reading them or not.
+    /// Returns the body as it is sent; `sendsFiles` is whether the carrier can send large files without reading them.
     func body(sendsFiles: Bool) -> UnsentBody {
         if case .none = payload { return UnsentBody() }
         return UnsentBody(

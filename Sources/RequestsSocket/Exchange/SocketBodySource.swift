@@ -1,9 +1,10 @@
 import Requests
 import RequestsPOSIX
 
-/// A body that is read from its connection on demand: no bytes are received before they are requested.
+/// A body that is read from its connection on demand: bytes are received only when the next piece is requested.
 ///
-/// At its end the connection returns to the pool; if the body is released before, fails or is cancelled, it is closed.
+/// At its end the connection returns to the pool. If the body fails, is cancelled, or is released before its end, the
+/// connection is closed.
 struct SocketBodySource<C: PooledCarrier>: PulledSource, ~Copyable {
     private var exchange: UniqueBox<SocketExchange<C>>
 

@@ -196,7 +196,7 @@ extension SocketExchange {
         return min(exchange.outgoing.timeLimits.total, limit)
     }
 
-    /// Checks the limits of the call, between two portions of work that never waits.
+    /// Checks the limits of the call between two portions of work, neither of which waits.
     mutating func checkTurn() throws(RequestError) {
         exchange.pause()
         do throws(RequestError) {
@@ -211,7 +211,7 @@ extension SocketExchange {
         exchange.receivesAtOnce = exchange.transfer.carrier.receivesAtOnce(on: thread)
     }
 
-    /// Begins to produce the next piece of the body; the piece ends the wait of the exchange.
+    /// Begins to produce the next piece of the body, whose arrival ends the wait of the exchange.
     mutating func beginProducing() throws(RequestError) {
         guard case .stream(_, let make) = exchange.outgoing.payload else { return }
         let readiness = exchange.transfer.carrier.readiness

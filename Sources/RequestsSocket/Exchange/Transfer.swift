@@ -43,7 +43,7 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         onInterim = request.interimResponseHandler
     }
 
-    /// The current time, or the time at which the head arrived if there was no wait since.
+    /// The current time, or the time at which the head arrived if the transfer has not waited since then.
     var now: Deadline { isLater ? .now : arrived ?? .now }
 
     /// Records that a wait begins, which resets the budget of work.
@@ -83,7 +83,7 @@ extension Transfer where C: ~Copyable {
     enum Sending {
         /// The carrier accepted this many bytes of the body. It may also have accepted bytes that precede them.
         case bytes(Int)
-        /// The carrier accepts nothing now.
+        /// The carrier accepts nothing at present.
         case full
         /// The carrier will accept nothing more; the response may arrive nevertheless.
         case failed
@@ -137,7 +137,7 @@ extension Transfer where C: ~Copyable {
     /// Reads the received bytes, and returns whether the final head is complete; interim responses are reported.
     mutating func readHead() throws(RequestError) -> Bool {
         while head == nil {
-            // Without bytes, a search for the status line has no result.
+            // Without bytes there is no status line to search for.
             if carrier.unread == 0 { return false }
             switch try carrier.nextEvent() {
             case .interim(let status, let header):

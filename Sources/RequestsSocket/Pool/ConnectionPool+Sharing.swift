@@ -16,7 +16,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Records that a call has established a connection, which other calls may have waited for.
+    /// Records that a call has established a connection, for which other calls may be waiting.
     func recordUse(of connection: Connection) {
         if isInherited { return }
         let origin = connection.slot.origin

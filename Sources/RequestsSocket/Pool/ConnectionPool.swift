@@ -93,7 +93,7 @@ final class ConnectionPool: Sendable {
         var drains: [WakeEvent] = []
     }
 
-    /// The numbers of connections (`open` includes those being established) and of calls that wait; for tests.
+    /// The numbers of connections (`open` includes the ones being established) and of waiting calls; for tests.
     var counts: (open: Int, idle: Int, waiting: Int) {
         state.withLock { ($0.ledger.open, $0.ledger.idle, $0.ledger.waiting) }
     }

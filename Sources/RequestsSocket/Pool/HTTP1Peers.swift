@@ -1,11 +1,11 @@
-/// The https origins to which connections use HTTP/1.1 although HTTP/2 is preferred.
+/// The https origins whose connections use HTTP/1.1 although HTTP/2 is preferred.
 ///
 /// Calls to such an origin do not wait for a connection that they could share.
 package struct HTTP1Peers<Origin: Hashable & Sendable>: Sendable {
     package enum Reason: Sendable {
-        /// The server has not selected HTTP/2, which is offered again.
+        /// The server has not selected HTTP/2; new connections still offer it.
         case selected
-        /// The server has required HTTP/1.1 for a request (RFC 9113 §7), so nothing else is offered.
+        /// The server has required HTTP/1.1 for a request (RFC 9113 §7); new connections offer nothing else.
         case required
     }
 
@@ -19,7 +19,9 @@ package struct HTTP1Peers<Origin: Hashable & Sendable>: Sendable {
 
     package var count: Int { entries.count }
 
-    /// Records the reason for `origin`; a requirement remains one.
+    /// Records the reason for `origin`.
+    ///
+    /// A recorded requirement is not replaced.
     package mutating func record(_ origin: Origin, _ reason: Reason) {
         let earlier = take(origin)
         if entries.count == Self.limit { entries.removeFirst() }

@@ -8,6 +8,6 @@ enum ConnectionLease<Connection: PlacedConnection>: Sendable {
 /// The result of ``ConnectionSupply/request(_:_:isContinuation:)``.
 enum PoolResponse<Lease, Waiter> {
     case lease(Lease)
-    /// A place in the queue. When its signal comes, the call takes up the lease that was granted to it.
+    /// A place in the queue. When the waiter is signalled, the call takes the lease that was granted to it.
     case queued(Waiter)
 }

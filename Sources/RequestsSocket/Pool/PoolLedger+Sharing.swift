@@ -1,6 +1,6 @@
 package import Requests
 
-/// The calls and idle connections that an event in a ledger concerns.
+/// The result of an event in a ledger: calls to signal, and idle connections to close.
 package struct PoolGrants<Waiter, Connection> {
     /// The calls that have received a grant; signal them.
     package fileprivate(set) var waiters: [Waiter] = []
@@ -11,10 +11,10 @@ package struct PoolGrants<Waiter, Connection> {
 extension PoolLedger {
     package typealias Grants = PoolGrants<Waiter, Connection>
 
-    /// The number of nanoseconds between two calls that establish a connection beside the pioneer: 500 ms.
+    /// The minimum time between two additional connections beside a pioneer, in nanoseconds: 500 ms.
     package static var extraInterval: Int64 { 500_000_000 }
 
-    /// The number of origins whose calls do not establish connections as usual.
+    /// The number of origins with a ``Gathering``.
     package var gatheringOrigins: Int { gatherings.count }
 
     /// Returns whether calls to `origin` wait for a connection that is being established.
@@ -51,13 +51,13 @@ extension PoolLedger {
         return connection
     }
 
-    /// Takes the first place on a shared connection that is idle, or has just lost its last call.
+    /// Takes the first place on a shared connection that no call uses.
     mutating func join(_ connection: Connection) {
         connection.sharing?.used = 1
         lanes[connection.slotNumber.lane].shared.append(connection)
     }
 
-    /// Takes back the place of a call, and returns the number of calls that remain.
+    /// Takes back the place of a call, and returns the number of remaining calls.
     mutating func leave(_ connection: Connection) -> Int {
         connection.sharing?.used -= 1
         let used = connection.sharing?.used ?? 0
@@ -142,8 +142,7 @@ extension PoolLedger {
 
     /// Removes a connection that has closed, or was never established, from the count.
     ///
-    /// If it was a pioneer, all calls that have waited for it establish connections of their own, as far as the limits
-    /// allow.
+    /// If it was a pioneer, all calls that wait for it establish connections themselves, as far as the limits allow.
     package mutating func end(_ slot: SlotNumber) -> Grants {
         if !retired.isEmpty { retired.remove(slot.number) }
         let origin = lanes[slot.lane].origin
@@ -162,8 +161,8 @@ extension PoolLedger {
         return grants
     }
 
-    /// Claims a connection beside the pioneer for a call that has waited for it for long, unless another call has
-    /// received one within ``extraInterval``.
+    /// Claims an additional connection for a call that has waited for the pioneer for a long time, unless another call
+    /// has received one within ``extraInterval``.
     package mutating func hurry(_ waiter: Waiter, at now: Deadline) -> Claim {
         if let grant = waiter.grant { return .granted(grant) }
         let origin = waiter.origin

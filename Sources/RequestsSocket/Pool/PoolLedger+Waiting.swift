@@ -10,7 +10,7 @@ package enum PoolGrant<Connection> {
 
 /// A call that waits for a connection.
 ///
-/// Its variables belong to the ledger.
+/// Only the ledger changes its variables.
 // Unchecked, because the lock that guards the ledger guards them, and the compiler cannot see that.
 package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: @unchecked Sendable {
     package let origin: Origin
@@ -36,7 +36,7 @@ package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: 
 }
 
 extension PoolWaiter where Origin: Equatable {
-    /// Returns whether this call can receive a grant only if `other` can.
+    /// Returns whether the two calls can receive the same grants.
     func isLike(_ other: PoolWaiter?) -> Bool {
         guard let other else { return false }
         return mayShare == other.mayShare && origin == other.origin
@@ -161,7 +161,7 @@ extension PoolLedger {
 // MARK: Exceeding the limits
 
 extension PoolLedger {
-    /// Claims a connection for a call that has waited for long; it may exceed each limit by one.
+    /// Claims a connection for a call that has waited for a long time; it may exceed each limit by one.
     package mutating func exceed(for waiter: Waiter) -> Claim {
         waiter.mayExceed = true
         if let grant = waiter.grant { return .granted(grant) }

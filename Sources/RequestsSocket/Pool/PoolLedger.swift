@@ -84,7 +84,7 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     private var recent = 0
     /// The calls that wait, in the order of their arrival; a call leaves the queue when it receives its grant.
     var queue: [Waiter] = []
-    /// The origins whose calls do not establish connections as usual; see ``Gathering``.
+    /// The origins whose calls wait for a pioneer, or no longer do; see ``Gathering``.
     var gatherings: [Origin: Gathering] = [:]
     /// The slots of shared connections that accept no further calls.
     var retired: Set<Int> = []
@@ -92,7 +92,7 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     package var closingPeers = ClosingPeers<Origin>()
     /// The peers that have responded with HTTP/1.0.
     package var http10Peers = HTTP10Peers<Origin>()
-    /// The peers that use HTTP/1.1 although HTTP/2 is preferred.
+    /// The origins whose connections use HTTP/1.1 although HTTP/2 is preferred.
     package var http1Peers = HTTP1Peers<Origin>()
 
     /// The number of connections that are open or being established.
@@ -205,7 +205,7 @@ extension PoolLedger {
         }
     }
 
-    /// Takes all idle connections and the shared ones in use, so that nothing but their calls refers to them.
+    /// Takes all idle connections and the shared ones in use; from then on, only their calls refer to the shared ones.
     package mutating func takeAll() -> [Connection] {
         let shared = sharedInUse
         for lane in lanes.indices { lanes[lane].shared = [] }
