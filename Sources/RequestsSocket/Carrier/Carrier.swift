@@ -1,7 +1,7 @@
 package import Requests
 package import RequestsPOSIX
 
-/// The carrier of an exchange: a connection with HTTP/1.1, a stream of HTTP/2, or a script for tests.
+/// The carrier of an exchange: an HTTP/1.1 connection, an HTTP/2 stream, or a script for tests.
 ///
 /// No function waits. Bytes of a response stay in the carrier until they are taken.
 package protocol Carrier: ~Copyable, Sendable {
@@ -13,7 +13,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Begins a further piece of the body, of `count` bytes.
     mutating func beginPiece(of count: Int)
 
-    /// Completes the present piece, for a pause before the next one; returns whether that takes more bytes.
+    /// Completes the present piece before a pause; returns whether more bytes must be sent for that.
     mutating func endPiece() -> Bool
 
     /// Ends a body of unknown length, with an empty piece.
@@ -39,10 +39,10 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the request waits until the peer allows another stream of HTTP/2.
     var awaitsPlace: Bool { get }
 
-    /// The way in which a stream of HTTP/2 has ended before its response; nil for another failure, and in HTTP/1.1.
+    /// How an HTTP/2 stream has ended before its response; nil for another failure, and over HTTP/1.1.
     var refusal: StreamRefusal? { get }
 
-    /// Whether a large file is sent without reading it (decision 0014).
+    /// Whether the carrier sends large files without reading them (decision 0014).
     var sendsFiles: Bool { get }
 
     // MARK: The response
@@ -55,7 +55,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// - Throws: The error of a response that is malformed or exceeds a limit.
     mutating func nextEvent() throws(RequestError) -> ResponseEvent
 
-    /// Records that the peer sends nothing more, which can be the end of a body.
+    /// Records that the peer sends nothing more, which may end a body.
     ///
     /// - Parameter failure: The error that ended sending before, if any.
     /// - Throws: The error of a response that is truncated.
@@ -80,7 +80,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// The number of body bytes that ``nextEvent()`` has reported and that have not been taken yet.
     var pending: Int { get }
 
-    /// Whether the bytes to come begin with bytes of the body.
+    /// Whether the next bytes to arrive are bytes of the body.
     var expectsBody: Bool { get }
 
     /// Whether a byte of the response has arrived.
@@ -97,7 +97,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the body is chunked, so that its length is known only at its end.
     var isChunked: Bool { get }
 
-    /// Whether the peer still reads the request when its response has ended.
+    /// Whether the peer continues to read the request after its response has ended.
     var persists: Bool { get }
 
     /// Checks whether another exchange can follow.
@@ -112,7 +112,7 @@ package protocol Carrier: ~Copyable, Sendable {
     var httpVersion: RawResponse.Metrics.HTTPVersion { get }
 }
 
-/// The way in which a stream of HTTP/2 ends before its response.
+/// How an HTTP/2 stream has ended before its response.
 package enum StreamRefusal: Sendable {
     /// The peer has reset the stream, and may have acted on the request.
     case reset
