@@ -9,7 +9,7 @@ protocol PooledCarrier: Carrier {
     /// Whether an earlier exchange used the connection.
     var isReused: Bool { get }
 
-    /// The times at which the connection was established; empty for later exchanges.
+    /// The times at which the connection was established; empty if an earlier exchange used it.
     var stamps: RawResponse.Metrics.Stamps { get }
 
     /// Returns whether an exchange tries to receive before it waits; see ``Exchange/receivesAtOnce``.
@@ -18,7 +18,8 @@ protocol PooledCarrier: Carrier {
     /// Begins a wait for a direction of `wanted`, or for ``readiness``, and returns what to wait for.
     func beginWait(for wanted: Interest, by caller: WaitingCaller) -> CarrierWait
 
-    /// Returns whether the exchange continues once more after the time limit of a wait, to receive what has arrived.
+    /// Returns whether the exchange continues once more after the time limit of a wait, to receive bytes that have
+    /// arrived.
     func continuesAfterTimeOut() -> Bool
 
     /// Records that the time limit of a wait has passed, so that the exchange ends.
@@ -233,7 +234,7 @@ extension Connection {
         }
     }
 
-    /// Sends the output of HTTP/2, and waits for space in the socket at most for ``spaceLimit`` each time.
+    /// Sends the output of `http2`; each wait for space in the socket lasts at most ``spaceLimit``.
     func sendOutput(of http2: HTTP2Session) async {
         func flush() -> WakeEvent? {
             http2.access { state in
@@ -248,7 +249,7 @@ extension Connection {
             } catch {
                 return http2.access { state in
                     state.endSpaceWait()
-                    // Calls that remain have time limits of their own, and send when they continue.
+                    // The remaining calls have time limits of their own, and send when they continue.
                     if state.places.isEmpty { state.failSending(.system(.peerIsGone)) }
                 }
             }
@@ -258,12 +259,12 @@ extension Connection {
     /// The time for which the output of ended exchanges may wait for space: 60 s.
     private static var spaceLimit: Duration { .seconds(60) }
 
-    /// Lets the reactor report all that arrives, from now on.
+    /// Starts the reports of the reactor on everything that arrives.
     func beginReports(to http2: HTTP2Session) throws(SystemError) {
         try channel.reportAll { [weak self] in self?.report(hasEnded: $0, to: http2) }
     }
 
-    /// Resumes a call of HTTP/2 after a report of the socket, and ensures that a task receives later if it does not.
+    /// Resumes a call after a report of the socket, and ensures that a task receives later if that call does not.
     private func report(hasEnded: Bool, to http2: HTTP2Session) {
         let (mustAttend, isUrgent) = http2.access { state in
             let isElected = state.reportReadiness(hasEnded: hasEnded)
@@ -283,7 +284,7 @@ extension Connection {
         return mayHaveMore
     }
 
-    /// Reports a change of the number of exchanges that HTTP/2 on this connection can carry to the pool.
+    /// Reports to the pool that the number of exchanges that the connection can carry has changed.
     func report(_ change: HTTP2SessionState.CapacityChange) {
         if let capacity = change.capacity {
             slot.setPlaces(to: capacity, change: change.number)
@@ -298,7 +299,7 @@ extension Connection {
         await Task.yield()
     }
 
-    /// Ends the standing reports, which would only disturb a lone call that receives without a wait.
+    /// Ends the standing reports, which a lone call that receives without a wait does not need.
     func endReports() {
         guard hasStandingReports else { return }
         hasStandingReports = false
