@@ -34,7 +34,7 @@ extension HTTP1Carrier where Self: ~Copyable {
 
     package mutating func endBody(with trailers: Header) throws(RequestError) { try request.end(with: trailers) }
 
-    /// Sends what precedes the piece, and at most 1 MiB of the piece itself.
+    /// Sends the bytes that precede the piece, and at most 1 MiB of the piece itself.
     package mutating func send(_ piece: Data, from offset: Int) throws(StreamError) -> TransferResult {
         let (prefix, sentOfPrefix) = (request.prefix, request.sentOfPrefix)
         let result = prefix.withUnsafeBytes { prefix in
