@@ -161,6 +161,6 @@ extension HTTP1Response {
 
     var persists: Bool { if case .untilClose = framing { false } else { isReusable } }
 
-    /// Whether the final response is of HTTP/1.0.
+    /// Whether the final response uses HTTP/1.0.
     var isHTTP10: Bool { version.map { $0 < .http11 } ?? false }
 }
