@@ -39,7 +39,8 @@ package struct HTTP1Request: Sendable {
 
     /// Completes the present piece, and returns whether more bytes must be sent for that.
     ///
-    /// Only chunks have an end. The head of a body without bytes is sent when its source has ended.
+    /// Only chunks have bytes at their end. If a body turns out to have no bytes, its head is sent when its source has
+    /// ended.
     mutating func endPiece() -> Bool {
         if encoder == nil { return false }
         dropSent()
