@@ -2,7 +2,7 @@ import Requests
 import RequestsHTTP2
 import RequestsPOSIX
 
-/// The place of an exchange on a connection of HTTP/2: its stream, what has arrived for it, and its wait.
+/// The place of an exchange on an HTTP/2 connection: its stream, its arrivals, and its wait.
 // Unchecked, because the lock of the session guards the variables, and the compiler cannot see that.
 final class ExchangePlace: @unchecked Sendable {
     /// Whether the request is a HEAD, whose response has no body.
