@@ -2,7 +2,7 @@
 import RequestsHTTP2
 import RequestsPOSIX
 
-/// The exchanges on a connection of HTTP/2 and what they share.
+/// The exchanges on an HTTP/2 connection and their shared state.
 ///
 /// Each exchange sends and receives under the lock, which is possible because the socket never blocks. A report of the
 /// socket resumes one of the calls that wait, which receives for all (decision 0082).
