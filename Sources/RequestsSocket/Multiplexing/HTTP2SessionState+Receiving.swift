@@ -10,7 +10,7 @@ extension HTTP2SessionState {
     /// The maximum number of bytes of one receive.
     private static var receiveSize: Int { 64 << 10 }
 
-    /// Receives what has arrived, at most 64 KiB, and passes it to the places; returns whether anything has arrived.
+    /// Receives at most 64 KiB, and passes the events to the places; returns whether anything has arrived.
     mutating func receive(from bytes: inout ByteStream) -> Bool {
         guard !isOver else { return false }
         let result = withUnsafeTemporaryAllocation(byteCount: Self.receiveSize, alignment: 1) { space in
@@ -21,7 +21,8 @@ extension HTTP2SessionState {
         do throws(StreamError) {
             switch try result.get() {
             case .bytes(let count):
-                // If fewer bytes than possible have arrived, only the end can follow; TLS may leave a further record.
+                // A receive that does not fill the buffer leaves nothing but the end; over TLS, another record may
+                // remain.
                 let isShort = count < Self.receiveSize && !bytes.isSecured && !bytes.channel.hasFaults
                 mayHaveArrived = !isShort || isEndReported
                 return true
@@ -39,7 +40,7 @@ extension HTTP2SessionState {
         return false
     }
 
-    /// Receives what has arrived, as far as ``receives`` permits.
+    /// Receives everything that has arrived, in at most ``receives`` steps.
     mutating func receiveAll(from bytes: inout ByteStream) {
         for _ in 0..<Self.receives { guard receive(from: &bytes) else { break } }
     }
@@ -109,7 +110,7 @@ extension HTTP2SessionState {
         wake(place)
     }
 
-    /// Makes the window as large as a collected body needs.
+    /// Enlarges the window for a body that is collected.
     private mutating func widenWindow(of stream: StreamSlot, _ status: HTTPStatus, _ header: Header) {
         guard let place = place(of: stream), let limit = place.collectingLimit else { return }
         let length = place.isHEAD || status.forbidsBody ? 0 : header[.contentLength].flatMap { Int($0) }
