@@ -25,7 +25,7 @@ extension HTTP2SessionState {
         return mustCreateTask
     }
 
-    /// Whether the task that sends the output is late, as on a busy executor: more than 1 ms.
+    /// Whether the task that sends the output is more than 1 ms late, as on a busy executor.
     var isFlushLate: Bool { flushRequest.map { $0.advanced(by: .milliseconds(1)) <= .now } ?? false }
 
     /// Sends what is queued, and returns whether anything was sent.
@@ -56,7 +56,7 @@ extension HTTP2SessionState {
         return hasSent
     }
 
-    /// Ends sending, and with it the use of the connection.
+    /// Ends sending, so that the connection accepts no further exchanges.
     mutating func failSending(_ error: StreamError) {
         sendFailure = error
         wakeAll()
