@@ -3,7 +3,7 @@ import RequestsHTTP1
 import RequestsHTTP2
 import RequestsPOSIX
 
-/// The state of a connection of HTTP/2 (RFC 9113), under the lock of its ``HTTP2Session``; no function waits.
+/// The state of an HTTP/2 connection (RFC 9113), under the lock of its ``HTTP2Session``; no function waits.
 struct HTTP2SessionState: ~Copyable {
     let limits: HTTP2Limits
     var frames: ConnectionState
@@ -14,9 +14,9 @@ struct HTTP2SessionState: ~Copyable {
     var output: [UInt8] = []
     /// The number of bytes of `output` that were sent.
     var sent = 0
-    /// The instant at which the task that sends the output was requested; nil if none is to begin.
+    /// The instant at which a task that sends the output was requested; nil if none is outstanding.
     var flushRequest: Deadline?
-    /// Whether this task has not been created yet.
+    /// Whether the requested task still has to be created.
     var mustCreateTask = false
     /// The event of the task that waits for space for the output; nil if none waits.
     private var spaceEvent: WakeEvent?
@@ -29,7 +29,7 @@ struct HTTP2SessionState: ~Copyable {
     /// Whether the connection must carry no further exchange.
     private var isRetired = false
     var goAway: Frame.GoAway?
-    /// The ``capacity`` that was last reported to the pool; a pool begins with the same number.
+    /// The ``capacity`` that was last reported to the pool, which assumes the same number at first.
     private var knownCapacity: Int? = ConnectionState.presumedStreams
     /// Whether it was reported after the peer's SETTINGS had arrived; before that, the pool may presume another number.
     private var knowsSettings = false
@@ -39,7 +39,7 @@ struct HTTP2SessionState: ~Copyable {
     var hasResponded = false
 
     // MARK: Exchanges
-    /// The places of the exchanges that have tried to open a stream or waited, and have not left.
+    /// The places of the exchanges in progress: each has tried to open a stream or has waited, and has not left.
     var places: [ExchangePlace] = []
     /// The places of the open streams, by the index of the stream's slot.
     var streams: [ExchangePlace?] = []
