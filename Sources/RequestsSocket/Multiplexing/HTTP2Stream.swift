@@ -3,7 +3,7 @@ import RequestsHTTP1
 import RequestsHTTP2
 import RequestsPOSIX
 
-/// A stream of HTTP/2 that carries one exchange (RFC 9113 §8.1).
+/// An HTTP/2 stream, which carries one exchange (RFC 9113 §8.1).
 ///
 /// When it is released before its end, the stream is reset.
 final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange owns it
@@ -25,7 +25,7 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     /// Whether the exchange blocks a thread.
     private var blocksThread = false
     private var isTimedOut = false
-    /// Whether the exchange has continued to receive after its time limit, since it last took arrivals.
+    /// Whether the exchange has already continued once after its time limit; reset when it takes arrivals.
     private var hasLooked = false
 
     /// Creates a stream on a connection; `isNew` is true for the exchange that has established it.
@@ -94,7 +94,7 @@ extension HTTP2Stream {
         }
     }
 
-    /// Ends the use of the socket until the exchange continues; another call may have to receive meanwhile.
+    /// Stops using the socket until the exchange continues; another call may have to receive meanwhile.
     func pause() {
         guard let place, !isInherited else { return }
         access { state in
