@@ -1,7 +1,7 @@
 import Requests
 import RequestsHTTP2
 
-/// The parts of a response that have arrived on a stream of HTTP/2, and that its exchange has not taken.
+/// The parts of a response that have arrived on an HTTP/2 stream, and that its exchange has not taken.
 struct StreamArrivals: ~Copyable, Sendable {
     /// The end of a response.
     enum End: Sendable {
@@ -19,7 +19,7 @@ struct StreamArrivals: ~Copyable, Sendable {
     private(set) var isReset = false
     /// Whether the peer has reset it only because it needs no more of the request (RFC 9113 §8.1).
     private(set) var isStopped = false
-    /// The way in which the stream ended before the response; nil if it has not, or its connection has failed.
+    /// How the stream ended before the response; nil if it has not, or if the connection has failed.
     private(set) var refusal: StreamRefusal?
     /// The number of body bytes and other events that have arrived and were not taken.
     var count = 0
