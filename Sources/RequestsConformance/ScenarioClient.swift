@@ -15,7 +15,7 @@ struct ScenarioClient: Sendable {
 
     private let mock: MockExecutor
 
-    /// Whether an exchange that ends early ends its stream of HTTP/2, and not its connection.
+    /// Whether an exchange that ends early ends its HTTP/2 stream, and not its connection.
     private let sharesConnections: Bool
 
     init(
@@ -86,7 +86,7 @@ struct ScenarioClient: Sendable {
     /// The connection and the index on it of the exchange that follows one that has ended early.
     var secondPosition: [Int] { sharesConnections ? [0, 1] : [1, 0] }
 
-    /// Waits until the client has ended all exchanges: their connections, or their streams of HTTP/2.
+    /// Waits until the client has ended all exchanges: their connections, or their HTTP/2 streams.
     ///
     /// Returns at once in memory.
     func waitUntilEnded() async throws {

@@ -74,7 +74,7 @@ struct FrameReaderTests {
         #expect(reading.frames.count == Self.frames.count + 1)
     }
 
-    @Test("DATA is reported as it arrives, with what the remainder of its frame counts")
+    @Test("DATA is reported as it arrives, with the size of the remainder of its frame")
     func parts() throws {
         let bytes = WireFrame.settings() + WireFrame.paddedData([1, 2, 3], padding: 2, on: 1, ends: true)
         var reader = FrameReader(.client)

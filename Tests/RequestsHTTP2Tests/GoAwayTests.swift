@@ -3,7 +3,7 @@ import RequestsHTTP2
 import TestSupport
 import Testing
 
-@Suite("The end of a connection of HTTP/2")
+@Suite("HTTP/2: end of a connection")
 struct GoAwayTests {
     private static func response(_ stream: StreamID) -> [UInt8] {
         WireFrame.headers(Block.status("204"), on: stream, ends: true)

@@ -3,7 +3,7 @@ import RequestsHTTP2
 import TestSupport
 import Testing
 
-@Suite("Floods of HTTP/2")
+@Suite("HTTP/2: floods")
 struct HTTP2FloodTests {
     /// A frame that a hostile server repeats, and the number that is tolerated.
     struct Flood: Sendable, CustomTestStringConvertible {
@@ -80,7 +80,7 @@ struct HTTP2FloodTests {
         }
     }
 
-    @Test("a download with empty frames between full ones is no flood", .rows("H-27"))
+    @Test("a download with empty frames between full ones is not a flood", .rows("H-27"))
     func download() {
         var peer = HTTP2Peer()
         peer.open()
@@ -89,7 +89,7 @@ struct HTTP2FloodTests {
         #expect(peer.error == nil)
     }
 
-    @Test("two window updates for each piece of an upload are no flood", .rows("H-27"))
+    @Test("two window updates for each piece of an upload are not a flood", .rows("H-27"))
     func upload() {
         var peer = HTTP2Peer()
         peer.open(endsStream: false)
@@ -190,7 +190,7 @@ struct HTTP2FloodTests {
         #expect(peer.error == nil)
     }
 
-    @Test("what is under way to cancelled streams is no flood", .rows("H-27", "H-24"))
+    @Test("frames under way to cancelled streams are not a flood", .rows("H-27", "H-24"))
     func cancelledDownloads() {
         var peer = HTTP2Peer()
         for stream: StreamID in [1, 3, 5] {

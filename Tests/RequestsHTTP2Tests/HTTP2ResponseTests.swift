@@ -3,7 +3,7 @@ import RequestsHTTP2
 import TestSupport
 import Testing
 
-@Suite("Responses of HTTP/2")
+@Suite("HTTP/2: responses")
 struct HTTP2ResponseTests {
     /// What a server sends on stream 1, and the events; the last one is a reset for a malformed response.
     struct Row: Sendable, CustomTestStringConvertible {

@@ -3,7 +3,7 @@ import RequestsHTTP2
 import TestSupport
 import Testing
 
-@Suite("Limits of header lists of HTTP/2")
+@Suite("HTTP/2: limits of header lists")
 struct HeaderLimitTests {
     private static var limits: HTTP2Limits {
         var limits = HTTP2Limits()
@@ -11,7 +11,7 @@ struct HeaderLimitTests {
         return limits
     }
 
-    @Test("a list above the limit fails its stream; the table stays in step, and the connection lives", .rows("H-8"))
+    @Test("a list above the limit fails its stream only, and the table stays in step", .rows("H-8"))
     func stream() {
         for oneByOne in [false, true] {
             var peer = HTTP2Peer(limits: Self.limits)
@@ -41,7 +41,7 @@ struct HeaderLimitTests {
         }
     }
 
-    @Test("a block that is hopelessly large ends the connection", .rows("H-8"))
+    @Test("a block of more than twice the limit ends the connection", .rows("H-8"))
     func connection() {
         var peer = HTTP2Peer(limits: Self.limits)
         peer.open()

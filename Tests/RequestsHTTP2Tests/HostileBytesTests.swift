@@ -4,7 +4,7 @@ import TestCorpora
 import TestSupport
 import Testing
 
-@Suite("Hostile bytes of HTTP/2")
+@Suite("HTTP/2: hostile bytes")
 struct HostileBytesTests {
     private static let response =
         WireFrame.headers(Block.status("200", [("content-length", "6")]), on: 1) + WireFrame.data([1, 2, 3], on: 1)

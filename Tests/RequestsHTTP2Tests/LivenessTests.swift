@@ -3,7 +3,7 @@ import RequestsHTTP2
 import TestSupport
 import Testing
 
-@Suite("Cancellation, time-outs and PING of HTTP/2")
+@Suite("HTTP/2: cancellation, time-outs and PING")
 struct LivenessTests {
     private static func response(_ stream: StreamID) -> [UInt8] {
         WireFrame.headers(Block.status("204"), on: stream, ends: true)
@@ -81,7 +81,7 @@ struct LivenessTests {
         #expect(peer.open() == .full)
     }
 
-    @Test("calls that wait for a place learn of each that becomes free, however it does", .rows("H-25"))
+    @Test("waiting calls are notified of each place that becomes free, for whatever reason", .rows("H-25"))
     func placeEvents() {
         var peer = HTTP2Peer(settings: [(3, 2)], roundTrip: .milliseconds(40))
         for _ in 0..<2 { peer.open() }
@@ -105,7 +105,7 @@ struct LivenessTests {
         #expect(peer.drainings == 0)
     }
 
-    @Test("after a doubt the places are reported again", .rows("H-25", "H-26"))
+    @Test("the free places are reported again when a frame ends the doubt about a connection", .rows("H-25", "H-26"))
     func placesAfterDoubt() {
         var peer = HTTP2Peer(settings: [(3, 10)])
         peer.open()
@@ -148,7 +148,7 @@ struct LivenessTests {
         #expect(peer.drainings == 1)
     }
 
-    @Test("a reset is known after 5 ms to 1 s", .rows("H-25"))
+    @Test("a reset counts as received after a round trip, from 5 ms to 1 s", .rows("H-25"))
     func resetDelay() {
         let rows: [(roundTrip: Duration?, delay: Duration)] = [
             (.microseconds(10), .milliseconds(5)), (.milliseconds(80), .milliseconds(80)),

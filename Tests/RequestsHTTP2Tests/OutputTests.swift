@@ -4,7 +4,7 @@ import TestCorpora
 import TestSupport
 import Testing
 
-@Suite("Output of a connection of HTTP/2")
+@Suite("HTTP/2: output")
 struct OutputTests {
     @Test("frames stay whole and in their order if the output never becomes empty", .rows("H-27"))
     func neverEmpty() {
@@ -103,7 +103,7 @@ struct OutputTests {
         }
     }
 
-    @Test("at most 64 small pieces of a body are queued, so that they are few to send", .rows("H-27"))
+    @Test("at most 64 small pieces of a body are queued at once", .rows("H-27"))
     func smallPieces() {
         var peer = HTTP2Peer(settings: [(4, 1)])
         peer.open(endsStream: false)

@@ -50,7 +50,7 @@ struct RequestFieldsTests {
         for row in rows { #expect(try Self.lines(Self.request(row.url, row.method)) == row.fields) }
     }
 
-    @Test("fields of a connection of HTTP/1.1 are left out, Host included, and names are in lower case", .rows("H-11"))
+    @Test("fields that are specific to HTTP/1.1 are left out, also Host, and names are in lower case", .rows("H-11"))
     func connectionFields() throws {
         let header: Header = [
             "Host": "b.example", "Connection": "X-Custom", "Keep-Alive": "timeout=5", "Proxy-Connection": "close",
@@ -69,7 +69,7 @@ struct RequestFieldsTests {
         #expect(try Self.lines(Self.request("https://a.example/", .get, header)).suffix(2) == ["x-a: a b", "x-b: "])
     }
 
-    @Test("no request of any fields has one that is malformed", .rows("H-11"))
+    @Test("no combination of fields results in a malformed request", .rows("H-11"))
     func property() throws {
         var random = SplitMix64(state: Mutator.seed)
         let names = [

@@ -3,7 +3,7 @@ import RequestsHTTP2
 import TestSupport
 import Testing
 
-@Suite("Requests that a server of HTTP/2 receives")
+@Suite("HTTP/2: requests that a server receives")
 struct RequestHeadTests {
     private static let valid = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/x?y")]
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Random scripts of a client against a server, each the other's test.
-@Suite("Random scripts of HTTP/2")
+@Suite("HTTP/2: random scripts")
 struct ScriptTests {
     /// The number of scripts; REQUESTS_HTTP2_SCRIPTS sets it.
     private static let scripts =

@@ -4,9 +4,9 @@ import TestCorpora
 import TestSupport
 import Testing
 
-@Suite("Streams of a connection of HTTP/2")
+@Suite("HTTP/2: table of streams")
 struct StreamTableTests {
-    @Test("every frame finds its stream, whatever streams have ended between", .rows("H-24"))
+    @Test("every frame reaches its stream, whichever streams have ended", .rows("H-24"))
     func lookup() {
         var random = SplitMix64(state: Mutator.seed)
         var peer = HTTP2Peer(settings: [(3, 100_000)])
@@ -35,7 +35,7 @@ struct StreamTableTests {
         #expect(peer.state.streamCount == 0 && peer.error == nil)
     }
 
-    @Test("a stream can be cancelled after each byte of its response, and its neighbour is untouched", .rows("H-24"))
+    @Test("cancelling a stream after any byte of its response does not affect other streams", .rows("H-24"))
     func cancelledAtEveryByte() {
         let end = WireFrame.headers(Block.of([("x", "y")]), on: 1, ends: true)
         let response =
@@ -62,7 +62,7 @@ struct StreamTableTests {
         }
     }
 
-    @Test("the slot of a stream that has ended names no other one", .rows("H-24"))
+    @Test("the slot of a stream that has ended never refers to a later stream", .rows("H-24"))
     func staleSlots() {
         var peer = HTTP2Peer()
         peer.open(endsStream: false)

@@ -4,7 +4,7 @@ import TestCorpora
 import TestSupport
 import Testing
 
-@Suite("Turns of uploads of HTTP/2")
+@Suite("HTTP/2: turns of uploads")
 struct TurnTests {
     @Test("streams that wait for the connection write one frame each in turn", .rows("H-45"))
     func turns() {
@@ -153,7 +153,7 @@ struct TurnTests {
         #expect(peer.takeLog() == ["3 capacity"])
     }
 
-    @Test("a stream whose window SETTINGS close hands its turn to the next, and has another later", .rows("H-45"))
+    @Test("if SETTINGS close the window of a stream, its turn passes to the next one", .rows("H-45"))
     func closedTurn() {
         var peer = HTTP2Peer(settings: [(4, 100_000)])
         peer.open(endsStream: false)

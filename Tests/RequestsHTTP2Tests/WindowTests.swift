@@ -4,7 +4,7 @@ import TestCorpora
 import TestSupport
 import Testing
 
-@Suite("Flow control of HTTP/2")
+@Suite("HTTP/2: flow control")
 struct WindowTests {
     private static func data(_ frames: [Frame]) -> [Int] {
         frames.compactMap { if case .data(let part) = $0 { part.countedBytes } else { nil } }

@@ -119,7 +119,7 @@ struct ForkTests {
     }
 
     @Test(
-        "a child that releases a stream of HTTP/2 sends nothing on the connection of its parent",
+        "a child that releases an HTTP/2 stream sends nothing on the connection of its parent",
         .rows("H-35", "R-58"))
     func releasingStreams() async {
         await #expect(processExitsWith: .success) {

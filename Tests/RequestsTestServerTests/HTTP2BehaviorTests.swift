@@ -4,7 +4,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("Test server: behaviors of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
+@Suite("Test server: HTTP/2 behaviors", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HTTP2BehaviorTests {
     private func serve<Value>(
         _ mock: MockExecutor, _ behavior: TestServer.Behavior = .standard, limits: TestServer.Limits = .init(),

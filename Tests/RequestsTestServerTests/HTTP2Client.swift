@@ -2,7 +2,7 @@ import Requests
 import RequestsHTTP2
 import RequestsTestServer
 
-/// A client of HTTP/2 on one connection, which keeps all that it receives.
+/// A client on one HTTP/2 connection, which keeps everything that it receives.
 struct HTTP2Client: ~Copyable {
     /// What has arrived on a stream.
     struct Response {

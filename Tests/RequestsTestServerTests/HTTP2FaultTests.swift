@@ -5,7 +5,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("Test server: faults of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
+@Suite("Test server: HTTP/2 faults", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HTTP2FaultTests {
     private let mock = MockExecutor { .ok($0.target.path == "/" ? "0123456789" : "other") }
 

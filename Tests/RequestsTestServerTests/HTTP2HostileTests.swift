@@ -7,7 +7,7 @@ import Testing
 
 @testable import RequestsTestServer
 
-@Suite("Test server: hostile clients of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
+@Suite("Test server: hostile HTTP/2 clients", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HTTP2HostileTests {
     private static let beginning: [UInt8] = {
         var writer = FrameWriter()

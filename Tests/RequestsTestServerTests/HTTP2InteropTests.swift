@@ -42,7 +42,7 @@ private let h2load = Program("h2load")
 private let nghttp = Program("nghttp")
 private let python = Program("python3", orAt: "REQUESTS_PYTHON")
 
-@Suite("Test server: other clients of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
+@Suite("Test server: other HTTP/2 clients", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HTTP2InteropTests {
     private static func serve(
         on address: TestServer.Address = .loopback(), tls: TestServer.TLS? = nil,

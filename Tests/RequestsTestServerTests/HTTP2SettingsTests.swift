@@ -4,7 +4,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("Test server: settings of HTTP/2", .tags(.concurrent), .timeLimit(.minutes(10)))
+@Suite("Test server: HTTP/2 settings", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct HTTP2SettingsTests {
     private func settings(_ values: [(UInt16, Int)]) -> [UInt8] {
         var writer = FrameWriter()

@@ -32,7 +32,7 @@ struct LeakTests {
         }
     }
 
-    @Test("no socket and no path remain after exchanges of HTTP/2", .rows("R-73"), .timeLimit(.minutes(10)))
+    @Test("no socket and no path remain after exchanges over HTTP/2", .rows("R-73"), .timeLimit(.minutes(10)))
     func leaksOfHTTP2() async throws {
         let faults: [TestServer.Fault?] = [
             nil, .stallBeforeHead, .resetBeforeHead, .stallBody(atByte: 1), .resetStream(code: 8),

@@ -41,7 +41,7 @@ extension Scenario {
         _ name: String, _ next: TestServer.Behavior.EarlyResponse.Continuation, announcesClose: Bool = false,
         _ check: @escaping @Sendable (EarlyOutcome) async throws -> Void
     ) -> Scenario {
-        // A message of HTTP/1.1 that ends its connection also ends the upload; GOAWAY does not.
+        // An HTTP/1.1 message that ends its connection also ends the upload; GOAWAY does not.
         Scenario(
             name: name, rows: ["R-45"], group: .expectations, needs: .server,
             isForHTTP1: announcesClose && next != .reads

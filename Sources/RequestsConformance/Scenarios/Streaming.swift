@@ -25,7 +25,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "releasing a stream ends its connection, or its stream of HTTP/2", rows: ["R-44"], group: .streaming
+            name: "releasing a stream ends its connection, or its HTTP/2 stream", rows: ["R-44"], group: .streaming
         ) {
             context in
             let mock = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data(count: 1000) }]))

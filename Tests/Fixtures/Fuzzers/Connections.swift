@@ -4,7 +4,7 @@ import RequestsHTTP2
 // The script `run` in this folder builds the program, with the main function of libFuzzer. The program is not a target
 // of the package.
 
-/// Lets a client and a server of HTTP/2 follow one script twice, with bytes that arrive whole and one at a time.
+/// Lets an HTTP/2 client and server follow one script twice, with bytes that arrive whole and one at a time.
 ///
 /// Neither may trap, both must report the same events, the output must be bounded, and the other role must be able to
 /// read it.

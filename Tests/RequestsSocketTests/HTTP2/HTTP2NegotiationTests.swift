@@ -109,7 +109,7 @@ struct HTTP2NegotiationTests {
     }
 
     @Test(
-        "100 calls at once to a new origin share a connection of HTTP/2, or establish as many as allowed",
+        "100 calls at once to a new origin share an HTTP/2 connection, or establish as many as allowed",
         .rows("H-30"), arguments: [true, false])
     func manyCalls(isHTTP2: Bool) async throws {
         try await withTestServer(
@@ -147,7 +147,7 @@ struct HTTP2NegotiationTests {
             }
         }
         let executor = try Self.executor()
-        // Another connection of HTTP/2 is in use, and idle later.
+        // Another HTTP/2 connection is in use, and idle later.
         let slow = try await executor.execute(peer.securedRequest(.get, "/slow", delivery: .streamed))
         peer.resume()
         let request = try peer.securedRequest(method, "/a", body: method == .post ? .bytes(Data("x".utf8)) : .none)
@@ -162,7 +162,7 @@ struct HTTP2NegotiationTests {
             peer.notes == ["HTTP/2 GET /slow", "HTTP/2 \(method) /a", "HTTP/1.1 \(method)"] + [
                 "HTTP/1.1 GET", "HTTP/1.1 GET",
             ])
-        // The connection of HTTP/2 is closed when its last stream is released.
+        // The HTTP/2 connection is closed when its last stream is released.
         await eventually { executor.connections.open == 1 }
     }
 

@@ -3,7 +3,7 @@ import RequestsHTTP2
 import RequestsPOSIX
 import RequestsSocket
 
-/// The side of a server on one connection of HTTP/2, for the scripts of a ``ScriptedPeer``.
+/// The server's side of one HTTP/2 connection, for the scripts of a ``ScriptedPeer``.
 ///
 /// Every method blocks its thread, at most until the peer is stopped.
 final class HTTP2Script {

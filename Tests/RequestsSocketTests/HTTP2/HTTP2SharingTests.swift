@@ -62,7 +62,7 @@ struct HTTP2SharingTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("of the streams at GOAWAY, those above its last one are sent again, and the others finish", .rows("H-20"))
+    @Test("requests above the last stream of GOAWAY are sent again, and the other streams finish", .rows("H-20"))
     func goAway() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
             var slots: [StreamSlot] = []
