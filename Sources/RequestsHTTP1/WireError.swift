@@ -53,7 +53,7 @@ extension WireError: CustomStringConvertible {
 package enum Violation: String, CaseIterable, Hashable, Sendable {
     case version = "invalid HTTP version in the start line (RFC 9112 §2.3)"
     case unsupportedVersion = "unsupported HTTP version; only HTTP/1 is supported (RFC 9110 §2.5)"
-    /// A response begins with NUL, the first byte of nearly every frame of HTTP/2.
+    /// A response begins with NUL, the first byte of nearly every HTTP/2 frame.
     case http2 = "the response begins with NUL, as HTTP/2 frames do, and not with a status line (RFC 9112 §4)"
     /// The version is not followed by one SP and three digits, or the reason phrase contains a control character.
     case statusLine = "malformed status line; expected version, status, reason (RFC 9112 §4)"

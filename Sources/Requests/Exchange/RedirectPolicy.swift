@@ -21,7 +21,7 @@ public struct RedirectPolicy: Hashable, Sendable {
     /// The maximum number of bytes to read from the body of a followed redirect; the default is 64 KiB.
     ///
     /// The body is read so that its connection can be reused. A redirect is followed even if its body cannot be read: a
-    /// body that is longer, late, truncated or malformed only closes its connection, or resets its stream of HTTP/2.
+    /// body that is longer, late, truncated or malformed only closes its connection, or resets its HTTP/2 stream.
     /// With zero or a negative value, nothing is read. A redirect that is not followed is delivered like any other
     /// response.
     public var drainLimit: Int

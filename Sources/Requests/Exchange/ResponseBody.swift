@@ -11,7 +11,7 @@ public enum ResponseBody: Sendable {
 /// A response body that is read in chunks while it arrives, and only once.
 ///
 /// Nothing is read ahead, so a slow consumer slows the sender. Reading to the end frees the connection for the next
-/// request; releasing the last reference before the end closes the connection, or resets its stream of HTTP/2.
+/// request; releasing the last reference before the end closes the connection, or resets its HTTP/2 stream.
 ///
 /// A response can begin before its request was sent. Reading the stream then also sends the remainder of the request,
 /// the stream ends when both have ended, and releasing it also ends the request.
