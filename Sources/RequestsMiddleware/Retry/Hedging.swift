@@ -13,6 +13,9 @@
 /// its connection has been closed or returned to the pool. If both requests fail, or if the first one fails before the
 /// delay has passed or with a streamed response, the failure of the first one is returned.
 ///
+/// If the budget has no token when the delay has passed, there is no second request. If the first one then fails, its
+/// error, its metrics and the log say so (``/Requests/RequestError/retryRefusal``).
+///
 /// Choose a delay that only a few responses exceed, such as the 95th percentile of the response times. With
 /// ``Retrying``, each attempt is hedged, whichever of the two receives a request first.
 public struct Hedging: Middleware {
@@ -56,17 +59,20 @@ public struct Hedging: Middleware {
         guard request.mayBeSentTwiceAtOnce, request.body.isReplayable, !request.isWrittenToFile else {
             return try await next.execute(request)
         }
-        let (first, second, hasSecond) = await withTaskGroup(of: Event.self) { group in
+        let (first, second, hasSecond, isRefused) = await withTaskGroup(of: Event.self) { group in
             group.addTask {
                 .first(await Outcome(catching: { () async throws(RequestError) in try await next.execute(request) }))
             }
             group.addTask { (try? await sleep(delay)) == nil ? .cancelledDelay : .delay }
-            var (first, second, hasSecond): (Outcome?, Outcome?, Bool) = (nil, nil, false)
+            var (first, second): (Outcome?, Outcome?)
+            var (hasSecond, isRefused) = (false, false)
             for await event in group {
                 switch event {
                 case .delay:
-                    guard first == nil, !Task.isCancelled, budget.takeToken() else { break }
-                    hasSecond = true
+                    guard first == nil, !Task.isCancelled else { break }
+                    hasSecond = budget.takeToken()
+                    isRefused = !hasSecond
+                    guard hasSecond else { break }
                     group.addTask {
                         .second(
                             await Outcome(catching: { () async throws(RequestError) in
@@ -85,10 +91,11 @@ public struct Hedging: Middleware {
                     group.cancelAll()
                 }
             }
-            return (first, second, hasSecond)
+            return (first, second, hasSecond, isRefused)
         }
         guard let first else { throw RequestError(.cancelled) }
-        let used = if !first.isUsable, let second { second } else { first }
+        var used = if !first.isUsable, let second { second } else { first }
+        if isRefused, !used.isUsable, !used.isCancelled { used = used.adding(.budgetExhausted) }
         return try used.adding(hasSecond ? [RawResponse.Metrics.Retry(cause: .slowResponse, delay: delay)] : [])
     }
 
@@ -156,6 +163,10 @@ extension Result<RawResponse, RequestError> {
     /// Whether this result is returned without waiting for the other request.
     fileprivate var isUsable: Bool {
         if case .success(let response) = self { response.head.status.code < 500 } else { false }
+    }
+
+    fileprivate var isCancelled: Bool {
+        if case .failure(let error) = self { error.isCancellation } else { false }
     }
 
     fileprivate var isStreamed: Bool {

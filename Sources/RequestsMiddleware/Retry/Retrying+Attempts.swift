@@ -134,7 +134,7 @@ extension Result<RawResponse, RequestError> {
     }
 
     /// Returns this result with `refusal` as the reason why the request is not repeated.
-    fileprivate func adding(_ refusal: RawResponse.Metrics.Retry.Refusal) -> Self {
+    func adding(_ refusal: RawResponse.Metrics.Retry.Refusal) -> Self {
         switch self {
         case .success(var response):
             response.metrics.retryRefusal = refusal

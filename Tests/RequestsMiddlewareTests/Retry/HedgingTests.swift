@@ -183,6 +183,39 @@ struct HedgingTests {
         #expect(second.recordedCount == 1)
     }
 
+    @Test(
+        "if the budget permits no second request, the failure of the first one says so, and so does the log",
+        .rows("R-66"), arguments: [true, false])
+    func refusal(isError: Bool) async throws {
+        let entries = Collected<RequestLogging.Entry>()
+        let (delayPassed, passDelay) = AsyncStream.makeStream(of: Void.self)
+        var clock = Retrying.Clock.system
+        let budget = RetryBudget(initial: 0, ratio: 0)
+        let served = MockExecutor { _ in
+            for await _ in delayPassed { break }
+            if isError { throw RequestError(.connectionLost) }
+            return .status(503)
+        }
+        clock.sleep = { _ in passDelay.yield() }
+        let executor = served.hedging(after: .seconds(1), budget: budget, clock: clock)
+            .observing(.calls, by: RequestLogging { entries.add($0) })
+        let api = AnonymousRequestProvider("http://e.com")
+        // One thread runs the jobs in their order, so that the delay ends before the response arrives.
+        let result = try await withThreads(1) { thread in
+            await withTaskExecutorPreference(thread) {
+                await failure { () async throws(RequestError) in
+                    try await executor.perform(api.get(.text, from: "/x"))
+                }
+            }
+        }
+        let error = try #require(result)
+        #expect(error.reason == (isError ? .connectionLost : .unacceptableStatus) && served.recordedCount == 1)
+        #expect(error.retryRefusal == .budgetExhausted)
+        #expect(error.description.hasSuffix(": not repeated: the retry budget is exhausted"), "\(error)")
+        let lines = entries.elements.flatMap(\.lines)
+        #expect(lines.contains { $0.contains("not repeated: the retry budget is exhausted") }, "\(lines)")
+    }
+
     @Test("cancelling a call cancels both requests")
     func cancellation() async throws {
         let served = server(late: 2)
