@@ -112,6 +112,11 @@ public struct SocketExecutor: RequestExecutor {
         handle.pool.state.withLock { $0.ledger.lanes.lazy.compactMap(\.idle.first).first?.channel.socket.keepAlive }
     }
 
+    /// The instant until which an idle connection may be used, nil if none is idle; for tests.
+    package var idleLimit: Deadline? {
+        handle.pool.state.withLock { $0.ledger.lanes.lazy.compactMap(\.idle.first).first?.idleUntil }
+    }
+
     /// The number of calls that wait for a connection; for tests.
     package var waiters: Int { handle.pool.counts.waiting }
 }

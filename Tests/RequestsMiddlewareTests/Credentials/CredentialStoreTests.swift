@@ -1,9 +1,25 @@
 import CRequestsPOSIX
+import Dispatch
 import Requests
 import RequestsMiddleware
 import RequestsPOSIX
 import TestSupport
 import Testing
+
+/// A task executor that reports each job.
+private final class JobReports: TaskExecutor {
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init(continuation: AsyncStream<Void>.Continuation) {
+        self.continuation = continuation
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        continuation.yield()
+        let job = UnownedJob(job)
+        DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
 
 @Suite("Credential stores", .tags(.concurrent), .timeLimit(.minutes(10)))
 struct CredentialStoreTests {
@@ -122,10 +138,16 @@ struct CredentialStoreTests {
     @Test("a change that waits for the lock of another process fails when it is cancelled", .rows("AF-65"))
     func waiting() async throws {
         let held = try #require(try PartialFile.open(store.path + ".lock", creating: true))
-        let task = Task { [store] in await #expect(throws: CredentialError.self) { try await store.update { _ in nil } }
+        // Each attempt to lock the file is a job. So after some jobs the task waits for the next attempt.
+        let (jobs, jobBegan) = AsyncStream.makeStream(of: Void.self)
+        let task = Task(executorPreference: JobReports(continuation: jobBegan)) { [store] in
+            await #expect(throws: CredentialError.self) { try await store.update { _ in nil } }
         }
-        // Usually the task waits by then; if it does not yet, its wait ends at once with the same error.
-        try await Task.sleep(for: .milliseconds(20))
+        var count = 0
+        for await _ in jobs {
+            count += 1
+            if count == 10 { break }
+        }
         task.cancel()
         let error = await task.value
         #expect(error.map { "\($0)".hasSuffix("cancelled while waiting for its lock") } == true)
