@@ -6,8 +6,8 @@ package import RequestsTLS
 extension SocketExecutor {
     /// The limits, the proxies and the TLS settings of an executor.
     public struct Configuration: Sendable {
-        /// The maximum number of connections to one origin, those being established included; the default is 64, the
-        /// minimum 1.
+        /// The maximum number of connections to one origin, including the ones being established; the default is 64,
+        /// the minimum 1.
         ///
         /// An HTTP/2 connection counts once, however many calls share it. Further calls wait in the order of their
         /// arrival, for at most the request's connect limit. A blocking call that a task makes may exceed this limit,
@@ -15,7 +15,7 @@ extension SocketExecutor {
         /// the connections may have no thread left to run on.
         public var maximumConnectionsPerOrigin = 64
 
-        /// The maximum number of connections in total, those being established included; the default is 256, the
+        /// The maximum number of connections in total, including the ones being established; the default is 256, the
         /// minimum 1.
         ///
         /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait. A

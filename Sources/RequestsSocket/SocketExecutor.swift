@@ -53,9 +53,9 @@ public struct SocketExecutor: RequestExecutor {
     /// Accepts no new requests, closes idle connections, and waits until running calls have ended.
     ///
     /// Use it before a server exits. From now on, new requests to any copy of the executor fail with
-    /// ``/Requests/RequestError/Reason/executorClosed`` before anything is sent. Calls that have begun continue, those
-    /// that wait for a connection included, and their redirects are followed. A streamed body is part of its call until
-    /// it has been read or released. Calls that are running at `deadline` are not cancelled.
+    /// ``/Requests/RequestError/Reason/executorClosed`` before anything is sent. Calls that have begun continue, also
+    /// if they wait for a connection, and their redirects are followed. A streamed body is part of its call until it
+    /// has been read or released. Calls that are running at `deadline` are not cancelled.
     ///
     /// - Parameter deadline: The instant until which the function waits.
     /// - Returns: Whether all calls have ended; false if `deadline` has passed, or the task was cancelled, before.
@@ -131,7 +131,7 @@ extension SocketExecutor: CountsConnections {
 }
 
 extension SocketExecutor: CustomStringConvertible, CustomReflectable {
-    /// The name of the type, and the numbers of connections that are open or being established, and of those idle.
+    /// The name of the type, the number of connections that are open or being established, and the number of idle ones.
     public var description: String { "SocketExecutor (connections: \(connections.open), idle: \(connections.idle))" }
 
     /// The mirror that `dump` prints, without the connections of the executor.

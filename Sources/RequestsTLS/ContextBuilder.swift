@@ -68,7 +68,7 @@ struct ContextBuilder {
         _ = tls.X509_VERIFY_PARAM_set_flags(parameters, 0x8000 | 0x80000)
     }
 
-    /// Offers application protocols or, on a server, sets those from which it selects.
+    /// Offers application protocols or, on a server, sets the protocols from which it selects.
     func setProtocols(_ names: [String]) throws(TLSError) {
         let list = try Self.protocolList(names)
         guard !list.isEmpty else { return }

@@ -77,7 +77,7 @@ package struct TLSSessionKey: Hashable, Sendable {
     ///   - scheme: The scheme of the URL.
     ///   - host: The verified name.
     ///   - port: The port.
-    ///   - route: A further distinction of connections, such as a proxy.
+    ///   - route: Anything else that distinguishes connections, such as a proxy.
     package init(scheme: String, host: TLSServerName, port: Int, route: String = "") {
         // NUL separates the parts: no host contains it.
         var bytes: [UInt8] = []

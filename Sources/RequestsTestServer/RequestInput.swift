@@ -85,7 +85,7 @@ struct RequestInput {
         }
     }
 
-    /// Reads the bytes of `buffer` from `start` on, and advances `start` past those that were consumed.
+    /// Reads the bytes of `buffer` from `start` on, and advances `start` past the consumed bytes.
     private static func event(
         of reader: inout RequestReader, in buffer: [UInt8], from start: inout Int
     ) throws(ConnectionEnd) -> RequestReader.Event {

@@ -23,8 +23,8 @@ extension TestServer {
         public var connections = 4_096
         /// The maximum number of exchanges over HTTP/2 at one time, on all connections; the default is 4,096.
         ///
-        /// Each can have a thread of its own, and counts until its handler has returned, even after a reset. Further
-        /// streams are refused with REFUSED_STREAM, so that their requests can be sent again.
+        /// Each can have its own thread, and counts until its handler has returned, even after a reset. Further streams
+        /// are refused with REFUSED_STREAM, so that their requests can be sent again.
         package var streams = 4_096
         /// The number of bytes that are read and discarded after a refused request; the default is 1 MiB.
         ///

@@ -40,8 +40,7 @@ final class SessionExchange: Sendable {
         /// The received bytes: all of a collected body, or the unread part of a streamed body.
         var body = Data()
         var isReceivingPaused = false
-        /// The number of body bytes that the session has read, and the number of those that belong to earlier
-        /// transmissions.
+        /// The number of body bytes that the session has read, and how many of them belong to earlier transmissions.
         var sent = 0
         var sentBefore = 0
         /// The result of the call, from when it is known until the caller receives it.

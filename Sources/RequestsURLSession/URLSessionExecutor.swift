@@ -138,7 +138,7 @@ extension PreparedRequest {
             }
             try validate()
             guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
-            // On every platform, Foundation fails a GET with a body with an error of its own.
+            // On every platform, Foundation fails a GET with a body, with its own error.
             guard body.isNone || (method != .get && method != .head) else {
                 throw RequestError(
                     .invalidRequest(.bodyNotAllowed),

@@ -6,7 +6,7 @@ public struct XMLValue: Sendable {
     /// The maximum depth at which elements are read, whatever the limit of the decoder: 512, as for
     /// ``/Requests/JSONValue``.
     ///
-    /// Releasing a value recurses from each element into those in it, which takes stack; nothing else recurses
+    /// Releasing a value recurses from each element into its children, which takes stack; nothing else recurses
     /// (decision 0025).
     package static let maximumDepth = 512
 

@@ -110,7 +110,7 @@ extension Header {
         }
     }
 
-    /// Removes the fields that belong to the executor: those that frame a message or control a connection.
+    /// Removes the fields that belong to the executor, which frame a message or control a connection.
     mutating func removeFieldsOfExecutor() {
         removeAll { $0.belongsToExecutor }
     }

@@ -70,11 +70,11 @@ extension BodyProvider {
 
     /// Returns a provider of `value` as JSON, encoded each time the request is prepared.
     ///
-    /// Pass `type` for an API whose JSON has a media type of its own, such as `application/merge-patch+json`.
-    /// `makeEncoder` is called for each use, because encoders are not safe to share. Without it, the encoder of the API
-    /// is used (``RequestProviding/makeJSONEncoder()``), which by default sorts keys and does not escape slashes, so
-    /// that equal values produce equal bytes. An error of the encoder becomes
-    /// ``RequestError/Reason/bodyEncodingFailed``, with that error as ``RequestError/underlying``.
+    /// Pass `type` for an API whose JSON has its own media type, such as `application/merge-patch+json`. `makeEncoder`
+    /// is called for each use, because encoders are not safe to share. Without it, the encoder of the API is used
+    /// (``RequestProviding/makeJSONEncoder()``), which by default sorts keys and does not escape slashes, so that equal
+    /// values produce equal bytes. An error of the encoder becomes ``RequestError/Reason/bodyEncodingFailed``, with
+    /// that error as ``RequestError/underlying``.
     public static func json(
         _ value: some Encodable & Sendable, as type: MediaType = .json,
         using makeEncoder: (@Sendable () -> JSONEncoder)? = nil

@@ -70,7 +70,7 @@ extension PreparedRequest {
             return nil
         }
 
-        /// Returns the trailers without those whose names satisfy `condition`; nil if none remain.
+        /// Returns the trailers whose names do not satisfy `condition`; nil if none remain.
         func removing(_ condition: (Field.Name) -> Bool) -> PreparedRequest.Trailers? {
             let kept = names.filter { !condition($0) }
             guard kept.count < names.count else { return self }

@@ -89,7 +89,7 @@ extension PreparedRequest.Parts {
     /// Whether new secrets are left out.
     private var refusesNewSecrets: Bool { redirection?.hasLeftOrigin ?? false }
 
-    /// Returns `new` without secret fields, except for those that are in ``header`` already or are permitted.
+    /// Returns `new` without secret fields, unless they are permitted or already in ``header``.
     func removingNewSecrets(from new: Header) -> Header {
         guard refusesNewSecrets else { return new }
         var allowed = new
@@ -97,7 +97,7 @@ extension PreparedRequest.Parts {
         return allowed
     }
 
-    /// Returns `new` without secret query items, except for those that are in ``target`` already or are permitted.
+    /// Returns `new` without secret query items, unless they are permitted or already in ``target``.
     func removingNewSecrets(from new: TargetURI) -> TargetURI {
         guard refusesNewSecrets, let query = new.query else { return new }
         // The items of the redirect's Location belong to the other server, such as the signature of a signed URL.
@@ -112,7 +112,7 @@ extension PreparedRequest.Parts {
         return new.replacing(path: new.path, query: text.isEmpty ? nil : text, fragment: new.fragment)
     }
 
-    /// Returns `new` without secret trailers, except for those that are permitted.
+    /// Returns `new` without secret trailers, unless they are permitted.
     func removingNewSecrets(from new: RequestAttributes) -> RequestAttributes {
         guard refusesNewSecrets, let trailers = new.trailers else { return new }
         var allowed = new

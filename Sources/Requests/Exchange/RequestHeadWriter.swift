@@ -8,7 +8,7 @@ package struct RequestHeadWriter {
         case origin
         /// A proxy: the whole URI.
         case absolute
-        /// A reader: path and query, with every field.
+        /// A person who reads the text: path and query, with every field.
         case text
     }
 

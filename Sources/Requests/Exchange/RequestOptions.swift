@@ -46,7 +46,7 @@ public struct RequestOptions: Equatable, Sendable, RequestAttributes.Key {
     /// collected.
     public var requiresContentLength: Bool?
 
-    /// Creates options; those that are nil are left to the executor.
+    /// Creates options; the executor decides about options that are nil.
     public init(
         allowsCellularAccess: Bool? = nil, handlesCookies: Bool? = nil,
         serviceType: ServiceType? = nil, priority: TaskPriority? = nil, requiresContentLength: Bool? = nil
@@ -61,7 +61,7 @@ public struct RequestOptions: Equatable, Sendable, RequestAttributes.Key {
     /// Options for a request whose response the user waits for.
     public static let userInitiated = RequestOptions(serviceType: .responsiveData, priority: .userInitiated)
 
-    /// Returns these options with those that are set in `other` in place of their own.
+    /// Returns a copy in which the options that are set in `other` replace these.
     public func overridden(by other: RequestOptions) -> RequestOptions {
         RequestOptions(
             allowsCellularAccess: other.allowsCellularAccess ?? allowsCellularAccess,

@@ -32,7 +32,7 @@ package enum EarlierRetries: RequestAttributes.Key {
 }
 
 extension [RawResponse.Metrics.Retry] {
-    /// The number of repetitions that count as attempts for a retry policy: those after a failure or a status.
+    /// The number of repetitions that count as attempts for a retry policy, because they follow a failure or a status.
     var attemptCount: Int {
         count {
             switch $0.cause {

@@ -20,7 +20,7 @@ extension PreparedRequest {
 }
 
 extension Request {
-    /// Returns this request with `middleware` of its own, which runs on every executor.
+    /// Returns this request with `middleware` added, which runs on every executor.
     ///
     /// The middleware that was added first receives the request first, and the executor's middleware last. See
     /// ``RequestAttributes/middleware``.
@@ -29,7 +29,7 @@ extension Request {
         return self
     }
 
-    /// Returns this request with middleware of its own that calls `function`, as ``intercepted(by:)`` does.
+    /// Returns this request with additional middleware that calls `function`; see ``intercepted(by:)``.
     public consuming func intercepting(
         _ function:
             @escaping @Sendable (_ request: PreparedRequest, _ next: any RequestExecutor) async throws -> RawResponse

@@ -33,7 +33,7 @@ enum CredentialText {
         return [field.value, word, text] + text.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)
     }
 
-    /// Returns the values of those parameters in `words` whose names satisfy `condition`.
+    /// Returns the values of the parameters in `words` whose names satisfy `condition`.
     private static func values(of words: [Substring], _ condition: (String) -> Bool) -> [String] {
         words.flatMap { $0.splitBytes(at: ";") }.flatMap { $0.splitBytes(at: ",") }.flatMap { parameter in
             let parts = parameter.splitBytes(at: "=", maxSplits: 1)

@@ -137,7 +137,7 @@ extension QueryItems.Item {
 }
 
 extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
-    /// Creates a query with the pairs in their order; those with nil values are sent as bare names.
+    /// Creates a query with the pairs in their order; a pair with a nil value is sent as a bare name.
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         items = []
         items.reserveCapacity(elements.count)

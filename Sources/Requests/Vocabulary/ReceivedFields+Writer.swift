@@ -135,7 +135,7 @@ extension ReceivedFields.Writer {
         text += newText.count
     }
 
-    /// Appends SP and the `folded` bytes to the value of the last field; to an empty value, those bytes alone.
+    /// Appends SP and the `folded` bytes to the value of the last field; to an empty value, only the bytes.
     ///
     /// The text of the last field must have been appended; the next text begins at position `end` of the bytes.
     ///

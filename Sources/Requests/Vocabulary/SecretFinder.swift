@@ -22,7 +22,7 @@ package struct SecretFinder: Sendable {
     /// It is at most 4 KiB: a longer secret is found as truncated by the end of these bytes.
     package let reach: Int
 
-    /// Creates a finder of `secrets`; those shorter than ``shortest`` are ignored.
+    /// Creates a finder of `secrets`; texts shorter than ``shortest`` are ignored.
     package init(_ secrets: some Sequence<String>) {
         let texts = Set(secrets.lazy.filter { $0.utf8.count >= Self.shortest }.map(ByteText.init))
         patterns = texts.map { Pattern(Array($0.text.utf8)) }

@@ -83,7 +83,7 @@ extension ConnectionState {
         if endsStream { endReceiving(index, into: &events) }
     }
 
-    /// Counts an interim response, together with those before it, as HTTP/1.1 does.
+    /// Counts an interim response together with earlier ones, as HTTP/1.1 does.
     private mutating func receiveInterim(
         _ status: HTTPStatus, _ header: Header, _ index: Int, endsStream: Bool, into events: inout [ConnectionEvent]
     ) throws(HTTP2Violation) {

@@ -93,7 +93,7 @@ struct OutputQueue: ~Copyable, Sendable {
         parts.insert(part, at: max(handedOut, begun > 0 || written == 0 ? 1 : 0))
     }
 
-    /// Removes the first `length` bytes, which were written; at most those that wait.
+    /// Removes the first `length` bytes, which were written; at most as many as wait.
     mutating func remove(_ length: Int) {
         handedOut = 0
         let length = min(max(length, 0), count)

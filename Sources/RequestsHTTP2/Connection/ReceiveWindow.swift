@@ -2,7 +2,8 @@ import Requests
 
 /// The window that limits what the peer may send on a stream or the connection (RFC 9113 §6.9).
 struct ReceiveWindow: Sendable {
-    /// The size: the bytes that the peer may send, those that are not consumed, and those that are not yet returned.
+    /// The size: the number of bytes that the peer may send, plus the received bytes that no WINDOW_UPDATE has
+    /// returned.
     private(set) var size: Int
     /// The number of bytes that the peer may send.
     private(set) var available: Int
@@ -21,7 +22,7 @@ struct ReceiveWindow: Sendable {
         available -= count
     }
 
-    /// Counts `count` consumed bytes, at most those that were received.
+    /// Counts `count` consumed bytes, at most as many as were received.
     mutating func release(_ count: Int) {
         unreturned += min(count, size - available - unreturned)
     }

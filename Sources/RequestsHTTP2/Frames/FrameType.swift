@@ -63,7 +63,7 @@ struct FrameHeader: Sendable {
     }
 }
 
-/// The number of a stream: odd for those that the client opens, and 0 for the connection (RFC 9113 §5.1.1).
+/// The number of a stream: odd for a stream that the client opens, and 0 for the connection (RFC 9113 §5.1.1).
 package typealias StreamID = UInt32
 
 extension StreamID {

@@ -92,7 +92,7 @@ extension Header {
         add(Field(name: .date, value: date.description))
     }
 
-    /// The fields that a cache may store (RFC 9111 §3.1), without those that `no-cache` names.
+    /// The fields that a cache may store (RFC 9111 §3.1), except the ones that `no-cache` names.
     fileprivate var storable: Header {
         var excluded = Self.neverStored
         for value in values(of: .connection) {

@@ -47,7 +47,7 @@ public struct CookieJar: Sendable {
         public var count: Int
         /// The maximum number of cookies for one domain.
         ///
-        /// Beyond it, expired cookies are removed, then the least recently used ones, those without Secure first.
+        /// Beyond it, expired cookies are removed, then the least recently used ones, cookies without Secure first.
         public var countPerDomain: Int
         /// The maximum number of cookies that one response sets; further ones are ignored.
         public var countPerResponse: Int
@@ -238,7 +238,7 @@ extension CookieJar {
     /// - Parameters:
     ///   - target: The target of the request.
     ///   - now: The current date.
-    /// - Returns: At most ``Limits/countPerRequest`` cookies, those with longer paths and older ones first.
+    /// - Returns: At most ``Limits/countPerRequest`` cookies, the longest paths first, then the oldest cookies.
     public mutating func cookies(for target: TargetURI, at now: Date) -> [StoredCookie] {
         guard table.count > 0, CookieScope.isHTTP(target) else { return [] }
         let now = now.savable
@@ -257,7 +257,7 @@ extension CookieJar {
         return found
     }
 
-    /// All cookies, in the order of their creation; also those that have expired and were not yet removed.
+    /// All cookies in the order of their creation, including expired ones that were not removed yet.
     public var cookies: [StoredCookie] { table.cookies }
 
     /// The number of cookies.
@@ -360,7 +360,7 @@ extension CookieJar {
     /// Records changes again that could not be saved.
     mutating func restoreChanges(_ earlier: Changes) { changes?.add(earlier) }
 
-    /// Adds the cookies from a file, except for those that have changed here.
+    /// Adds the cookies from a file, unless they have changed here.
     mutating func merge(_ stored: [StoredCookie], besides own: Changes, at now: Date) {
         guard !own.hasAll else { return }
         let kept = changes

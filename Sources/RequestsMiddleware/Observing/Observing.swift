@@ -26,7 +26,7 @@ public struct Observing: Middleware {
         private let reports: [Reports]
         /// The counter, if it is the only observer besides ``reports``.
         ///
-        /// If none of those is active, it needs no observation and no time.
+        /// If none of the observers is active, no observation is made, which takes no time.
         let onlyCounter: ActivityCounter?
         let clock: Retrying.Clock
 

@@ -151,7 +151,7 @@ struct OriginTable<State: OriginState>: Sendable {
 
     /// Changes the state of an origin, and returns the result of `change`.
     ///
-    /// Initial states are not stored. Beyond the limit, those that can be forgotten are removed first.
+    /// Initial states are not stored. Beyond the limit, states that can be forgotten are removed first.
     mutating func change<Result>(
         _ origin: TargetURI.OriginKey, new: @autoclosure () -> State, _ change: (inout State) -> Result
     )

@@ -19,7 +19,7 @@ public struct ConcurrencyLimit: Middleware {
     ///
     /// - Parameters:
     ///   - total: The largest number of requests at the same time.
-    ///   - perOrigin: The largest number of those to one origin; nil for no other limit.
+    ///   - perOrigin: The largest number to one origin; nil for no other limit.
     public init(_ total: Int, perOrigin: Int? = nil) {
         permits = Shares(total: max(1, total), perOrigin: max(1, perOrigin ?? .max))
     }

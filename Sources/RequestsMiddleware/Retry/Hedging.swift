@@ -5,8 +5,8 @@
 ///     api, executor: SocketExecutor().hedging(after: .milliseconds(300)))
 /// ```
 ///
-/// It applies to requests with a safe method (RFC 9110 §9.2.1), such as GET, PROPFIND and QUERY, and to those that are
-/// declared idempotent (``/Requests/PreparedRequest/isIdempotent``), because the responses to two DELETE or MOVE
+/// It applies to requests with a safe method (RFC 9110 §9.2.1), such as GET, PROPFIND and QUERY, and to requests that
+/// are declared idempotent (``/Requests/PreparedRequest/isIdempotent``), because the responses to two DELETE or MOVE
 /// requests can differ. The body must be one that can be produced again, and the response must not be written to a
 /// file. Other requests pass unchanged. The second request takes a token of the ``RetryBudget``. The first response
 /// with a status below 500 is used. The other exchange is cancelled, and has ended when the response is returned, so

@@ -29,7 +29,7 @@ extension RetryPolicy {
             timeLeft: Duration? = nil
         ) {
             self.error = error
-            // A policy may keep the request, and perform it again as a call of its own.
+            // A policy may keep the request, and perform it again as a separate call.
             self.request = request.outsideOfCall
             self.attempt = max(0, attempt)
             self.retryAfter = retryAfter

@@ -42,7 +42,7 @@ public struct Retrying: Middleware {
         /// A function that returns a random number from 0 to 1, for the jitter of delays.
         public var random: @Sendable () -> Double
 
-        /// Creates a clock from its functions; those that are missing or nil are taken from ``system``.
+        /// Creates a clock from its functions; missing or nil ones are taken from ``system``.
         public init(
             now: (@Sendable () -> ContinuousClock.Instant)? = nil,
             date: @escaping @Sendable () -> Date = { Date() },

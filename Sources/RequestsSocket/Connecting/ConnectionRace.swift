@@ -55,7 +55,7 @@ struct ConnectionRace<Network: ConnectionNetwork>: Sendable {
         return .waiting(until: refusal?.end)
     }
 
-    /// Returns the first attempt that has succeeded, and removes those that have failed.
+    /// Returns the first attempt that has succeeded, and removes failed ones.
     private mutating func finishedAttempt() -> Network.Channel? {
         for channel in attempts {
             do throws(SystemError) {

@@ -2,7 +2,7 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// The connections of an executor: it counts those in use and keeps idle ones.
+/// The connections of an executor: the pool counts the ones in use, and keeps idle ones.
 ///
 /// Calls that find no connection wait in the order of their arrival. Connections are released outside the lock only,
 /// because the slots of closed ones take it. Connections refer to the pool, and the pool to idle ones; ``PoolHandle``

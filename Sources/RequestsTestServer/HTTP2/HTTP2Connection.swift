@@ -4,7 +4,7 @@ import RequestsPOSIX
 
 /// The frames and streams of an HTTP/2 connection, which all its threads share.
 ///
-/// Each exchange has a thread of its own, which queues frames here; the thread of the connection transfers them.
+/// Each exchange has its own thread, which queues frames here; the thread of the connection transfers them.
 final class HTTP2Connection: Sendable {
     private struct State: ~Copyable, Sendable {
         var connection: ConnectionState

@@ -106,7 +106,7 @@ extension TestServer {
         public var method: HTTPMethod { request.method }
         /// The target, with the host of the request.
         public var target: TargetURI { request.target }
-        /// The fields without those that frame the message.
+        /// The fields, except the ones that frame the message.
         public var header: Header { request.header }
         /// The whole body without its framing; empty if there is none.
         public var body: Data { if case .bytes(let data) = request.body { data } else { Data() } }

@@ -176,7 +176,7 @@ extension BodyProvider {
     @_disfavoredOverload
     public static func json<Value>(_ value: Value) -> BodyProvider { .none }
 
-    /// Unavailable, because bytes, text and files have providers of their own.
+    /// Unavailable, because bytes, text and files have their own providers.
     @available(*, unavailable, message: "use .raw(data: data, contentType: type), .text(text) or .file(at: url)")
     @_disfavoredOverload
     public static func data(_ data: Data) -> BodyProvider { .none }

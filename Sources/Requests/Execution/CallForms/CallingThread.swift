@@ -82,8 +82,8 @@ extension CallingThread {
         return Self.startTask(on: self, operation)
     }
 
-    /// Starts `operation` as a task of its own, on the executor of the current task; where possible, it begins before
-    /// the function returns.
+    /// Starts `operation` as a separate task on the executor of the current task; where possible, it begins before the
+    /// function returns.
     package static func startTask(
         _ operation: @escaping @Sendable @isolated(any) () async -> Void
     ) -> Task<Void, Never> {
@@ -103,7 +103,7 @@ extension CallingThread {
         return Task.immediate(executorPreference: executor, operation: operation)
     }
 
-    /// Starts `operation` as a task of its own, on the executor of the current task, after the jobs that wait there.
+    /// Starts `operation` as a separate task on the executor of the current task, after the jobs that wait there.
     package static func queueTask(_ operation: @escaping @Sendable @isolated(any) () async -> Void) {
         guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
             Task(executorPreference: current, operation: operation)

@@ -51,7 +51,7 @@ public struct RequestParameters: Hashable, Sendable {
         values.append(value)
     }
 
-    /// Appends the parameters of `other` after removing those with the same names.
+    /// Appends the parameters of `other`, which replace parameters with the same names.
     public mutating func merge(_ other: RequestParameters) {
         let replaced = Set(other.names.map(ByteText.init))
         let kept = filter { !replaced.contains(ByteText($0.name)) }

@@ -47,7 +47,7 @@ public struct TLSConfiguration: Sendable {
     /// throws, the connection is refused before anything of a request is sent, with
     /// ``RequestError/CertificateProblem/refusedByCheck``. It runs on the thread that performs the handshake, so it
     /// must not wait. It is not called when a session is resumed, whose server has passed it. Without verification, the
-    /// certificates are those that the server sent.
+    /// certificates are the ones that the server sent.
     public var serverCheck: (@Sendable (_ host: String, _ chain: [Certificate]) throws -> Void)?
 
     /// Creates a configuration.
