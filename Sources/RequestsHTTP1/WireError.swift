@@ -52,7 +52,7 @@ extension WireError: CustomStringConvertible {
 /// A rule of RFC 9110 or RFC 9112 that a message violates; the raw value describes the violation in one line.
 package enum Violation: String, CaseIterable, Hashable, Sendable {
     case version = "invalid HTTP version in the start line (RFC 9112 §2.3)"
-    case unsupportedVersion = "unsupported HTTP version; only HTTP/1 is supported (RFC 9110 §2.5)"
+    case unsupportedVersion = "unsupported HTTP version in the start line; expected HTTP/1 (RFC 9110 §2.5)"
     /// A response begins with NUL, the first byte of nearly every HTTP/2 frame.
     case http2 = "the response begins with NUL, as HTTP/2 frames do, and not with a status line (RFC 9112 §4)"
     /// The version is not followed by one SP and three digits, or the reason phrase contains a control character.
