@@ -16,7 +16,7 @@ package enum TLSTransferResult: Equatable, Sendable {
 }
 
 extension TLSTransferResult {
-    /// The result in the terms of a socket: a transfer that needs a direction would block.
+    /// The result as a socket reports it: `.wouldBlock` for a transfer that must wait for a direction.
     package var transfer: TransferResult {
         switch self {
         case .bytes(let count): .bytes(count)

@@ -18,7 +18,7 @@ final class ArrivingBody {
         if let pages { PageMemory.release(pages, capacity) }
     }
 
-    /// Appends `bytes`; returns false without memory.
+    /// Appends `bytes`; returns false if there is no memory for them.
     func append(_ bytes: Data) -> Bool {
         guard count + bytes.count > Self.pageLimit else {
             short.append(bytes)

@@ -78,7 +78,7 @@ enum Platform {
     /// Does nothing: a task that is suspended and resumed would start again, and deliver its bytes twice.
     static func pause(_ task: URLSessionTask) {}
 
-    /// Does nothing, as ``pause(_:)``.
+    /// Does nothing, like ``pause(_:)``.
     static func resume(_ task: URLSessionTask) {}
 }
 

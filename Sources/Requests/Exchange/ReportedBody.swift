@@ -17,7 +17,7 @@ package protocol BodyObserver: Sendable {
     /// afterwards.
     func complete() async
 
-    /// Receives the end, once; if the body is complete, after ``complete()``.
+    /// Receives the end of the body, once; for a complete body, after ``complete()``.
     func end(_ end: BodyEnd)
 }
 

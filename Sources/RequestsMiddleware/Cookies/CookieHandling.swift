@@ -131,7 +131,7 @@ extension PreparedRequest {
     var declinesCookies: Bool { options.handlesCookies == false }
 }
 
-/// The cookies of one request, as its middleware and as an attribute for the middleware of the executor.
+/// The cookies of one request: middleware of the request, and an attribute for the executor's middleware.
 private struct OwnCookies: Middleware, RequestAttributes.Key {
     typealias Value = OwnCookies
 

@@ -6,7 +6,7 @@ internal import RequestsPOSIX
 public enum CredentialError: Error, Sendable {
     /// The library of the system for hashes could not be loaded; the text names the packages to install.
     case libraryUnavailable(String)
-    /// This system does not have a hash, whose name is the value.
+    /// The system does not provide the hash with this name.
     case hashUnavailable(String)
     /// The function that renews credentials returned none.
     case refreshRefused

@@ -131,7 +131,7 @@ extension DigestAuthenticator {
 
     /// Returns what to do after a 401 to a request whose credentials `token` identifies.
     ///
-    /// A request that `wasRepeated` had the same nonce count each time, which a server may accept only once.
+    /// If the request `wasRepeated`, each transmission had the same nonce count, which a server may accept only once.
     static func step(
         after token: Token, _ state: State, _ challenge: DigestChallenge?, wasRepeated: Bool
     ) -> Step {
