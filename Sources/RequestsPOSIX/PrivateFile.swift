@@ -36,9 +36,9 @@ package enum PrivateFile {
         return try file.contents(limit: limit)
     }
 
-    /// Replaces the file at `path` by one with `bytes`, with the mode 0600.
+    /// Replaces the file at `path` with one that contains `bytes` and has the mode 0600.
     ///
-    /// It waits until the disk has them: after a crash at any time, the file has the old or the new bytes.
+    /// It returns when the bytes are on the disk. After a crash at any time, the file has the old or the new bytes.
     ///
     /// - Throws: `FileError.folderNotPrivate` if another user may replace it, or the error of the system.
     package static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {

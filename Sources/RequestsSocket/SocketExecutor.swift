@@ -84,8 +84,8 @@ public struct SocketExecutor: RequestExecutor {
 
     /// Replaces the settings of TLS connections to origin servers, as when certificates or keys have changed.
     ///
-    /// All copies of the executor use the new settings for new connections. Idle connections with the former ones are
-    /// not used again; those in use, or being established, are closed after their exchange.
+    /// All copies of the executor use the new settings for new connections. Idle connections with the former settings
+    /// are not used again; connections that are in use or being established are closed after their exchange.
     ///
     /// - Parameters:
     ///   - configuration: The new settings; nil reads the files of the former ones again.

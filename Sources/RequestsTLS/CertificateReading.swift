@@ -96,7 +96,7 @@ extension LoadedTLS {
         }
     }
 
-    /// Calls `body` with a BIO that reads `bytes`; returns nil without memory.
+    /// Calls `body` with a BIO that reads `bytes`; returns nil if there is no memory for it.
     private func withBIO<Result>(over bytes: Data, _ body: (UnsafeMutableRawPointer) -> Result) -> Result? {
         bytes.withUnsafeBytes { bytes in
             guard let bio = tls.pointee.BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {

@@ -33,7 +33,7 @@ package final class TLSLibrary: Sendable {
             SystemLibrary(name: "libssl", files: [sslFile], packages: Self.packages), cryptoFile: cryptoFile)
     }
 
-    /// Creates a description of `library`, whose libcrypto is the one that it depends on.
+    /// Creates a description of the libssl `library` and of the libcrypto that it depends on.
     package init(_ library: SystemLibrary, cryptoFile: String? = nil) {
         self.library = library
         self.cryptoFile = cryptoFile

@@ -4,7 +4,7 @@ import RequestsPOSIX
 
 /// The threads that serve the connections of a server (decision 0045).
 ///
-/// One of them, the leader, waits for all connections without a request in progress, and serves those that become
+/// One of them, the leader, waits for all connections without a request in progress, and serves the ones that become
 /// readable, one after the other: with a thread for each connection, each request would need a thread switch. Before a
 /// thread waits for anything else, such as a slow client or a handler that suspends, it passes the lead on; otherwise
 /// its connection would delay all others. A handler can block without notice, so another thread watches the leader.

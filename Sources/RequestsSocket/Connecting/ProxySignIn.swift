@@ -49,7 +49,7 @@ struct ProxySignIn: Sendable {
 
     /// Returns whether this 407 may be handled, and counts it.
     ///
-    /// At most one challenge and one rejection of credentials may be.
+    /// At most one challenge and one rejection of credentials are handled.
     private mutating func mayHandleChallenge() -> Bool {
         if attempt.fieldValue == nil {
             defer { hasHandledChallenge = true }
