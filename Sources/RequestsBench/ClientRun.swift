@@ -19,7 +19,7 @@ package struct ClientRun: Sendable {
     enum CallStyle: Sendable {
         /// Awaited exchanges of a request that is prepared once.
         case awaited
-        /// The same, in tasks that run on the thread that waits for the sockets.
+        /// Awaited exchanges as well, in tasks on the thread that waits for the sockets.
         case awaitedOnReactor
         /// Blocking calls of one thread, of a request that is described once.
         case blocking

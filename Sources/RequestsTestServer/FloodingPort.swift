@@ -15,8 +15,8 @@ package struct TLSFloodPort: Sendable {
         /// KeyUpdate messages of TLS 1.3 (RFC 8446 §4.6.3) after the first bytes of a request. A client must end the
         /// connection with an error.
         case established
-        /// The same in the head of a response, with a byte of data after each twenty. A client must keep its time
-        /// limits and cancellation.
+        /// KeyUpdate messages in the head of a response, with a byte of data after each twenty. A client must keep its
+        /// time limits and cancellation.
         case response
     }
 

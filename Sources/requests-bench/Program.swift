@@ -29,7 +29,7 @@ final class Program {
     /// The standard error, read until the program ends.
     lazy var errors: String = String(decoding: errorPipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
 
-    /// Runs a program whose last line is an object of figures, and returns these.
+    /// Runs a program whose last line is an object of figures, and returns the figures.
     static func measurement(_ command: [String], _ environment: [String: String] = [:]) throws -> [String: Double] {
         let program = try Program(command, environment)
         guard let line = program.output.split(separator: "\n").last,

@@ -16,7 +16,7 @@ extension Caching {
         ///
         /// A response with Expires, or with `no-cache`, `no-store`, `max-age` or `s-maxage` in Cache-Control, can be
         /// stored wherever this value permits. Other directives alone, such as `public`, do not count: without one of
-        /// those above, `limit` applies as well.
+        /// these directives, `limit` applies as well.
         package func limited(to limit: Storage, unlessIn header: Header) -> Storage {
             if header.contains(.expires) { return self }
             if let control = header.cacheControl,

@@ -27,7 +27,7 @@ extension Observing {
         func begin(_ observation: inout Observation) -> Handler?
     }
 
-    /// A function that receives the events of one request: its end, once, and the head of a streamed response before.
+    /// A function that receives the events of one request: the head of a streamed response, and the end, once.
     public typealias Handler = @Sendable (Event) -> Void
 
     /// An event of a request.

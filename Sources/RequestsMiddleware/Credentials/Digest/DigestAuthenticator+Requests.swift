@@ -83,9 +83,7 @@ extension DigestAuthenticator {
 
     /// Returns the quality of protection for a request with `body`.
     ///
-    /// The result is nil if it depends on a body that must be read first, because `body` is nil.
-    ///
-    /// If `body` is nil, because it must be read first, and the quality depends on it, the result is nil.
+    /// The result is nil if it depends on the body, and `body` is nil because it must be read first.
     func quality(
         ofBody body: Data?, _ challenge: DigestChallenge
     ) throws(RequestError) -> DigestCredentials.Quality? {

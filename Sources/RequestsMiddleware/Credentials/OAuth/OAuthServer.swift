@@ -16,9 +16,9 @@ package import RequestsPOSIX
 /// send the secrets elsewhere, and has a total limit of 60 s, which `with(timeouts:)` replaces. Its bodies and the
 /// secret of the client appear in no description or error.
 ///
-/// A request fails with `credentialsUnavailable` if the server refuses it, `unacceptableStatus` for another status than
-/// 2xx without an error code, and `decodingFailed` for a response without valid tokens. `RequestError.oauthFailure`
-/// has the reason. Endpoints need `https`, except for those on this machine: RFC 6749 §3.2 requires TLS.
+/// A request fails with `credentialsUnavailable` if the server refuses it, `unacceptableStatus` for a status other than
+/// 2xx without an error code, and `decodingFailed` for a response without valid tokens. `RequestError.oauthFailure` has
+/// the reason. Endpoints need `https`, except for those on this machine: RFC 6749 §3.2 requires TLS.
 public struct OAuthServer: RequestProviding {
     /// The URL from which tokens are requested.
     public var tokenEndpoint: URL
