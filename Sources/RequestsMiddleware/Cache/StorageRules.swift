@@ -15,8 +15,8 @@ extension Caching {
         /// Returns the places for a response with `header`.
         ///
         /// A response with Expires, or with `no-cache`, `no-store`, `max-age` or `s-maxage` in Cache-Control, can be
-        /// stored wherever this value permits. Other directives alone, such as `public`, do not count: without one of
-        /// these directives, `limit` applies as well.
+        /// stored wherever this value permits. Other directives, such as `public`, do not count: for a response with no
+        /// others, `limit` applies as well.
         package func limited(to limit: Storage, unlessIn header: Header) -> Storage {
             if header.contains(.expires) { return self }
             if let control = header.cacheControl,
