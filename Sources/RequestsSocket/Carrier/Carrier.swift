@@ -39,7 +39,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the request waits until the peer allows another stream of HTTP/2.
     var awaitsPlace: Bool { get }
 
-    /// How an HTTP/2 stream has ended before its response; nil for another failure, and over HTTP/1.1.
+    /// The reason why an HTTP/2 stream has ended before its response; nil for another failure, and over HTTP/1.1.
     var refusal: StreamRefusal? { get }
 
     /// Whether the carrier sends large files without reading them (decision 0014).
@@ -112,7 +112,7 @@ package protocol Carrier: ~Copyable, Sendable {
     var httpVersion: RawResponse.Metrics.HTTPVersion { get }
 }
 
-/// How an HTTP/2 stream has ended before its response.
+/// The reason why an HTTP/2 stream ends before its response.
 package enum StreamRefusal: Sendable {
     /// The peer has reset the stream, and may have acted on the request.
     case reset
