@@ -19,7 +19,7 @@ struct StreamArrivals: ~Copyable, Sendable {
     private(set) var isReset = false
     /// Whether the peer has reset it only because it needs no more of the request (RFC 9113 §8.1).
     private(set) var isStopped = false
-    /// How the stream ended before the response; nil if it has not, or if the connection has failed.
+    /// The reason why the stream ended before the response; nil if it has not, or if the connection has failed.
     private(set) var refusal: StreamRefusal?
     /// The number of body bytes and other events that have arrived and were not taken.
     var count = 0
