@@ -16,7 +16,7 @@ struct StreamInbox: ~Copyable, Sendable {
     private var end = StreamArrivals.End.none
     /// Whether the peer has reset the stream only because it needs no more of the request (RFC 9113 §8.1).
     private(set) var isStopped = false
-    /// How the stream ended before the response; nil if it has not, or if the connection has failed.
+    /// The reason why the stream ended before the response; nil if it has not, or if the connection has failed.
     private(set) var refusal: StreamRefusal?
     /// Whether a head has arrived, of an interim response or of the final one.
     private(set) var hasBegun = false
