@@ -50,7 +50,8 @@ extension ConnectionState {
     ///
     /// - Parameters:
     ///   - index: The index of the stream.
-    ///   - ending: How the peer has closed the stream; nil if we have reset it, or if GOAWAY has excluded it.
+    ///   - ending: Whether the peer has ended or reset the stream; nil if we have reset it, or if GOAWAY has excluded
+    ///     it.
     mutating func close(_ index: Int, as ending: ClosedStreams.Ending?) {
         endGrant(of: index)
         if streams[index].isQueued { turns.removeAll { $0.index == index } }

@@ -27,7 +27,7 @@ package struct LostTransmission: Sendable {
     let hasBegunResponse: Bool
     /// Whether a byte of the request was written.
     let hasWritten: Bool
-    /// How an HTTP/2 stream has ended before its response; nil for another failure, and over HTTP/1.1.
+    /// The reason why an HTTP/2 stream has ended before its response; nil for another failure, and over HTTP/1.1.
     let refusal: StreamRefusal?
     /// Whether the server has selected no application protocol in the handshake of an https request.
     let hasNoProtocol: Bool
