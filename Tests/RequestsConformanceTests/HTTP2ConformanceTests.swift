@@ -1,6 +1,7 @@
 import RequestsConformance
 import RequestsSocket
 import RequestsTestServer
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -31,14 +32,15 @@ struct HTTP2ConformanceTests {
 
     @Test(
         "over TCP, in blocking calls and with callbacks", .notInstrumented("the scenarios also run awaited"),
-        arguments: Scenario.all(for: loopback), [ExecutorUnderTest.CallStyle.blocking, .callback])
+        arguments: Sample.third(of: Scenario.all(for: loopback), for: "over TCP"),
+        [ExecutorUnderTest.CallStyle.blocking, .callback])
     func overLoopback(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await loopback.using(style).run(scenario)
     }
 
     @Test(
         "over a unix socket", .notInstrumented("the scenarios also run over TCP"),
-        arguments: Scenario.all(for: unixSocket))
+        arguments: Sample.third(of: Scenario.all(for: unixSocket), for: "over a unix socket"))
     func overUnixSocket(scenario: Scenario) async throws {
         try await unixSocket.run(scenario)
     }

@@ -1,6 +1,7 @@
 import RequestsConformance
 import RequestsMiddleware
 import RequestsSocket
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -67,7 +68,7 @@ struct SocketConformanceTests {
 
     @Test(
         "over a unix socket", .notInstrumented("the scenarios also run over TCP"),
-        arguments: Scenario.all(for: unixSocket))
+        arguments: Sample.third(of: Scenario.all(for: unixSocket), for: "over a unix socket"))
     func overUnixSocket(scenario: Scenario) async throws {
         try await unixSocket.run(scenario)
     }
@@ -82,35 +83,37 @@ struct SocketConformanceTests {
     @Test(
         "over TLS, in blocking calls and with callbacks", .notInstrumented("the scenarios also run awaited"),
         .enabled(if: TestTLS.isAvailable, "libssl is not installed"),
-        arguments: Scenario.all(for: secured), [ExecutorUnderTest.CallStyle.blocking, .callback])
+        arguments: Sample.third(of: Scenario.all(for: secured), for: "over TLS"),
+        [ExecutorUnderTest.CallStyle.blocking, .callback])
     func overTLS(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await (style == .blocking ? secured : patient).using(style).run(scenario)
     }
 
     @Test(
         "decoding content codings", .notInstrumented("the scenarios also run without the middleware"),
-        arguments: Scenario.all(for: decoding))
+        arguments: Sample.third(of: Scenario.all(for: decoding), for: "decoding"))
     func decodingContent(scenario: Scenario) async throws {
         try await decoding.run(scenario)
     }
 
     @Test(
         "decoding content codings, in blocking calls",
-        .notInstrumented("the scenarios also run without the middleware"), arguments: Scenario.all(for: decoding))
+        .notInstrumented("the scenarios also run without the middleware"),
+        arguments: Sample.third(of: Scenario.all(for: decoding), for: "decoding, blocking"))
     func decodingContentBlocked(scenario: Scenario) async throws {
         try await decoding.using(.blocking).run(scenario)
     }
 
     @Test(
         "observing requests", .notInstrumented("the scenarios also run without the middleware"),
-        arguments: Scenario.all(for: observed))
+        arguments: Sample.third(of: Scenario.all(for: observed), for: "observing"))
     func observing(scenario: Scenario) async throws {
         try await observed.run(scenario)
     }
 
     @Test(
         "observing requests, in blocking calls", .notInstrumented("the scenarios also run without the middleware"),
-        arguments: Scenario.all(for: observed))
+        arguments: Sample.third(of: Scenario.all(for: observed), for: "observing, blocking"))
     func observingBlocked(scenario: Scenario) async throws {
         try await observed.using(.blocking).run(scenario)
     }

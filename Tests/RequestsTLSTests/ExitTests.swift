@@ -1,4 +1,5 @@
 import Foundation
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 struct TLSExitTests {
     @Test("a program that exits during handshakes and transfers ends cleanly", .rows("S-57"))
     func exits() throws {
-        try run(30)
+        try run(Sample.count(8, of: 30))
     }
 
     static let libcurl = "libcurl.so.4"
@@ -15,14 +16,14 @@ struct TLSExitTests {
         "a program whose libcurl has initialized OpenSSL first ends as cleanly", .rows("S-57"),
         .enabled(if: dlopen(libcurl, RTLD_LAZY) != nil, "libcurl is not installed"))
     func exitsWithLibcurl() throws {
-        try run(60, Self.libcurl)
+        try run(Sample.count(8, of: 60), Self.libcurl)
     }
 
     @Test(
         "a forked child that exits while it computes hashes ends as cleanly", .rows("S-57"),
         .enabled(if: dlopen(libcurl, RTLD_LAZY) != nil, "libcurl is not installed"))
     func exitsOfChildren() throws {
-        try run(60, Self.libcurl, "fork")
+        try run(Sample.count(12, of: 60), Self.libcurl, "fork")
     }
 
     private func run(_ count: Int, _ arguments: String...) throws {

@@ -1,5 +1,6 @@
 import RequestsConformance
 import RequestsURLSession
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -17,7 +18,8 @@ struct URLSessionConformanceTests {
 @Suite("Conformance: URLSession, callback and blocking calls", .serialized, .timeLimit(.minutes(10)))
 struct URLSessionCallFormConformanceTests {
     @Test(
-        "callback and blocking calls", .rows("HT-4", "C29"), arguments: Scenario.all(for: subject),
+        "callback and blocking calls", .rows("HT-4", "C29"),
+        arguments: Sample.third(of: Scenario.all(for: subject), for: "callback and blocking calls"),
         [ExecutorUnderTest.CallStyle.callback, .blocking])
     func scenario(_ scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await subject.using(style).run(scenario)
