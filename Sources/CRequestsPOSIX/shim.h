@@ -88,7 +88,6 @@ static const uint32_t rp_epoll_write = EPOLLOUT;
 static const uint32_t rp_epoll_once = EPOLLONESHOT;
 static const uint32_t rp_epoll_edge = EPOLLET;
 static const uint32_t rp_epoll_level_read = EPOLLIN;
-static const uint32_t rp_epoll_ended = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 static const uint32_t rp_epoll_readable = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 static const uint32_t rp_epoll_writable = EPOLLOUT | EPOLLHUP | EPOLLERR;
 static const int rp_epoll_cloexec = EPOLL_CLOEXEC;

@@ -23,7 +23,7 @@ package final class Channel: Sendable {
         var wanted: Interest = []
         /// Whether the reactor reports all that arrives without a new request.
         var isStanding = false
-        /// The token of the function that receives all reports; nil while tasks wait.
+        /// The token of the function that receives reports; nil while tasks wait.
         var observer: SlotToken?
     }
 
@@ -247,27 +247,30 @@ extension Channel {
 // MARK: Reports
 
 extension Channel {
-    /// Calls `onReport` on the reactor's thread whenever bytes have arrived, or can be sent again, from now on.
+    /// Sets the function that receives the requested reports, on the reactor's thread.
     ///
-    /// The parameter of the function is true if the peer has ended its sending side, or the connection has failed.
-    /// Readiness that exists already is reported. No task may wait for the channel, now or later. Further calls have no
-    /// effect.
-    package func reportAll(
-        to onReport: @escaping @Sendable (_ hasEnded: Bool) -> Void
-    ) throws(SystemError) {
+    /// From now on, no task may wait for the channel.
+    package func observe(with onReport: @escaping @Sendable () -> Void) {
+        registration.withLock { registration in
+            registration.observer = reactor.core.table.withLock { $0.insert(WaitPoint(onReport: onReport)) }
+        }
+    }
+
+    /// Requests one report of the directions of `wanted`, and of readiness that exists already, in place of the report
+    /// that was requested before.
+    ///
+    /// The peer's end is readiness of both directions. ``observe(with:)`` has set the function that receives the
+    /// report.
+    package func requestReport(of wanted: Interest) throws(SystemError) {
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in
-                guard registration.observer == nil else { return }
-                try reactor.checkProcess()
-                let token = reactor.core.table.withLock { $0.insert(WaitPoint(onReport: onReport)) }
-                do throws(SystemError) {
-                    try reactor.core.queue.reportAll(socket.number, token: token, isAdded: registration.isAdded)
-                } catch {
-                    _ = reactor.core.table.withLock { $0.remove(token) }
-                    throw error
+                guard let token = registration.observer else { return }
+                if registration.isAdded {
+                    try reactor.core.queue.watch(socket.number, token: token, interest: wanted, standing: false)
+                } else {
+                    try reactor.core.queue.add(socket.number, token: token, interest: wanted, standing: false)
+                    registration.isAdded = true
                 }
-                registration.observer = token
-                registration.isAdded = true
             }
         }
         try result.get()

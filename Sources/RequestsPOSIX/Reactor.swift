@@ -169,7 +169,7 @@ final class ReactorCore: WaitClock, Sendable {
             if event.token == .wakeSignal {
                 signal.drain()
             } else {
-                table.withLock { $0[event.token] }?.deliver(event.ready, hasEnded: event.hasEnded)
+                table.withLock { $0[event.token] }?.deliver(event.ready)
             }
         }
     }

@@ -43,12 +43,6 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try control(EPOLL_CTL_MOD, descriptor, Self.mask(interest, standing), token)
     }
 
-    /// Requests reports of all arrivals and of all space, and of existing readiness, until the descriptor is removed.
-    func reportAll(_ descriptor: Int32, token: SlotToken, isAdded: Bool) throws(SystemError) {
-        try checkProcess()
-        try control(isAdded ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, descriptor, Self.mask(.both, true), token)
-    }
-
     /// Removes a descriptor before it is closed: while a forked child has it open, epoll would continue to report it.
     func remove(_ descriptor: Int32) {
         guard ForkCount.current == forks else { return }
@@ -92,8 +86,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
             var ready = Interest.none
             if event.events & rp_epoll_readable != 0 { ready.insert(.reading) }
             if event.events & rp_epoll_writable != 0 { ready.insert(.writing) }
-            let hasEnded = event.events & rp_epoll_ended != 0
-            report(ReadinessEvent(token: SlotToken(bits: event.data.u64), ready: ready, hasEnded: hasEnded))
+            report(ReadinessEvent(token: SlotToken(bits: event.data.u64), ready: ready))
         }
     }
 }

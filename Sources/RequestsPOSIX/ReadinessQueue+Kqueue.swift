@@ -3,7 +3,7 @@ import CRequestsPOSIX
 
 /// The kernel's queue of readiness reports: kqueue.
 ///
-/// It makes one report for each request (EV_ONESHOT), or one for each arrival (EV_CLEAR).
+/// It makes one report for each request (EV_ONESHOT).
 ///
 /// `ReadinessQueue+Epoll.swift` is its counterpart for Linux.
 struct ReadinessQueue: ~Copyable, Sendable {
@@ -50,15 +50,6 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try add(descriptor, token: token, interest: interest, standing: standing)
     }
 
-    /// Requests reports of all arrivals and of all space, and of existing readiness, until the descriptor is removed.
-    func reportAll(_ descriptor: Int32, token: SlotToken, isAdded: Bool) throws(SystemError) {
-        guard ForkCount.current == forks else { throw .forkedChild }
-        // The mode of an existing filter cannot be changed.
-        if isAdded { remove(descriptor) }
-        try change(descriptor, filter: EVFILT_READ, flags: EV_ADD | EV_CLEAR, token)
-        try change(descriptor, filter: EVFILT_WRITE, flags: EV_ADD | EV_CLEAR, token)
-    }
-
     /// Removes a descriptor.
     ///
     /// Errors are ignored: one filter may never have been added, and closing the descriptor does the same.
@@ -103,8 +94,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
             var ready: Interest = Int32(event.filter) == EVFILT_WRITE ? .writing : .reading
             // The peer is gone in both directions: a wait in the other one must end as well.
             if Int32(event.flags) & EV_EOF != 0, Int32(event.filter) == EVFILT_WRITE { ready.insert(.reading) }
-            let hasEnded = Int32(event.flags) & EV_EOF != 0
-            report(ReadinessEvent(token: SlotToken(bits: event.udata), ready: ready, hasEnded: hasEnded))
+            report(ReadinessEvent(token: SlotToken(bits: event.udata), ready: ready))
         }
     }
 }

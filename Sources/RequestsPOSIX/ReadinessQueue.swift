@@ -18,8 +18,6 @@ package struct Interest: OptionSet, Sendable {
 struct ReadinessEvent {
     let token: SlotToken
     let ready: Interest
-    /// Whether the peer has ended its sending side, or the connection has failed.
-    var hasEnded = false
 }
 
 /// A slot in the reactor's table and its generation, so that a late event for a closed descriptor does not reach the

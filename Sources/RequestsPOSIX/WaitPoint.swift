@@ -137,8 +137,8 @@ final class WaitPoint: Sendable {
     /// The function that each report calls, in place of ending a wait; nil for a point where tasks wait.
     private let onReport: ReportHandler?
 
-    /// A function that receives reports: whether the peer has ended its sending side, or the connection has failed.
-    typealias ReportHandler = @Sendable (_ hasEnded: Bool) -> Void
+    /// A function that receives reports.
+    typealias ReportHandler = @Sendable () -> Void
 
     init(onReport: ReportHandler? = nil) {
         self.onReport = onReport
@@ -220,8 +220,8 @@ extension WaitPoint {
 
 extension WaitPoint {
     /// Ends the waits for the directions in `ready`, or latches their readiness for the next waits.
-    func deliver(_ ready: Interest, hasEnded: Bool = false) {
-        if let onReport { return onReport(hasEnded) }
+    func deliver(_ ready: Interest) {
+        if let onReport { return onReport() }
         if ready == .reading {
             resume(state.withLock { $0.latchReading() }, .ready)
             return

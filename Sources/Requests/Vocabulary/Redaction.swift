@@ -63,14 +63,16 @@ private enum SecretNames {
         ["auth", "authcode", "cookie", "csrf", "hmac", "session", "setcookie", "sig", "xauth", "xsession", "xsrf"]
             .map { Array($0.utf8) })
 
-    /// Endings that make a key secret.
-    private static let endings = [
-        "accesskey", "apikey", "applicationkey", "assertion", "authkey", "authorization",
-        "authorizationcode", "codeverifier", "devicecode", "functionskey", "jwt", "otp", "passcode", "passphrase",
-        "passwd", "password", "passwordagain", "passwordconfirm", "passwordconfirmation", "passwordrepeat",
-        "privatekey", "pwd", "samlresponse", "secret", "secretkey", "sessid", "sessionid", "sessionkey", "sharedkey",
-        "signature", "signingkey", "subscriptionkey", "token",
-    ].map { Array($0.utf8) }
+    /// Endings that make a key secret, by their last byte.
+    private static let endings = Dictionary(
+        grouping: [
+            "accesskey", "apikey", "applicationkey", "assertion", "authkey", "authorization",
+            "authorizationcode", "codeverifier", "devicecode", "functionskey", "jwt", "otp", "passcode", "passphrase",
+            "passwd", "password", "passwordagain", "passwordconfirm", "passwordconfirmation", "passwordrepeat",
+            "privatekey", "pwd", "samlresponse", "secret", "secretkey", "sessid", "sessionid", "sessionkey",
+            "sharedkey", "signature", "signingkey", "subscriptionkey", "token",
+        ].map { Array($0.utf8) }
+    ) { $0.last }
 
     /// Endings that make a key public although it ends in one of ``endings``: places in a list, and identifiers of
     /// requests.
@@ -92,7 +94,8 @@ private enum SecretNames {
         let count = key.lastIndex { $0 &- UInt8(ascii: "0") >= 10 }.map { $0 + 1 } ?? 0
         let name = key[..<count]
         if keys.contains(Array(name)) { return true }
-        return endings.contains(where: { hasEnding(name, $0) }) && !publicEndings.contains { hasEnding(name, $0) }
+        guard let endings = endings[name.last], endings.contains(where: { hasEnding(name, $0) }) else { return false }
+        return !publicEndings.contains { hasEnding(name, $0) }
     }
 
     private static func hasEnding(_ name: ArraySlice<UInt8>, _ ending: [UInt8]) -> Bool {

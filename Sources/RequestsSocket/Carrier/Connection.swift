@@ -39,8 +39,8 @@ protocol PooledCarrier: Carrier {
 enum CarrierWait: Sendable {
     /// For the connection's socket.
     case socket(Interest)
-    /// For an event, or in place for the directions of the socket; after `until` the connection is checked.
-    case event(WakeEvent, inPlace: Interest, until: Deadline)
+    /// For the event of a place, or in place for the directions of the socket; after `until` the connection is checked.
+    case event(WakeEvent, of: ExchangePlace, inPlace: Interest, until: Deadline)
     /// No wait, but other tasks run first.
     case turn
 }
@@ -96,6 +96,7 @@ final class Connection: HTTP1Carrier, PooledCarrier, PooledConnection, @unchecke
         runsTasks = channel.reactor.runsTasks
         self.stream = stream
         self.slot = slot
+        if let http2 { channel.observe { [weak self] in self?.report(to: http2) } }
     }
 
     deinit {
@@ -211,88 +212,6 @@ extension Connection {
 
     var readiness: @Sendable () -> Void { { [weak channel] in channel?.signal() } }
 
-    /// Suspends until `event` is signalled or the instant `end` has passed; a blocking call first waits in place.
-    func wait(
-        for event: WakeEvent, inPlace wanted: Interest, until end: Deadline, by deadline: Deadline,
-        on thread: CallingThread?
-    ) async throws(WaitError) {
-        try channel.checkWait()
-        // Otherwise frames of other streams that keep arriving could extend the time limit of the call.
-        try deadline.checkTurn()
-        if let thread, waitInPlace(for: wanted, by: deadline, on: thread, #isolation) { return }
-        guard let http2 else { return }
-        do throws(SystemError) {
-            try beginReports(to: http2)
-        } catch {
-            throw .failed(error)
-        }
-        do throws(WaitError) {
-            try await event.wait(by: min(deadline, end))
-        } catch {
-            guard case .timedOut = error, !deadline.hasPassed else { throw error }
-            http2.access { $0.expire(over: &stream) }
-        }
-    }
-
-    /// Sends the output of `http2`; each wait for space in the socket lasts at most ``spaceLimit``.
-    func sendOutput(of http2: HTTP2Session) async {
-        func flush() -> WakeEvent? {
-            http2.access { state in
-                state.flushRequest = nil
-                state.flush(to: &stream)
-                return state.beginSpaceWait(with: channel.reactor)
-            }
-        }
-        while let event = flush() {
-            do throws(WaitError) {
-                try await wait(for: event, inPlace: .none, until: .distantFuture, by: .after(Self.spaceLimit), on: nil)
-            } catch {
-                return http2.access { state in
-                    state.endSpaceWait()
-                    // The remaining calls have time limits of their own, and send when they continue.
-                    if state.places.isEmpty { state.failSending(.system(.peerIsGone)) }
-                }
-            }
-        }
-    }
-
-    /// The time for which the output of ended exchanges may wait for space: 60 s.
-    private static var spaceLimit: Duration { .seconds(60) }
-
-    /// Starts the reports of the reactor on everything that arrives.
-    func beginReports(to http2: HTTP2Session) throws(SystemError) {
-        try channel.reportAll { [weak self] in self?.report(hasEnded: $0, to: http2) }
-    }
-
-    /// Resumes a call after a report of the socket, and ensures that a task receives later if that call does not.
-    private func report(hasEnded: Bool, to http2: HTTP2Session) {
-        let (mustAttend, isUrgent) = http2.access { state in
-            let isElected = state.reportReadiness(hasEnded: hasEnded)
-            return (state.planAttendance(), !isElected && state.outputCount > 0)
-        }
-        guard mustAttend else { return }
-        Task { [weak self, reactor = channel.reactor] in
-            repeat {
-                if !isUrgent { try? await reactor.sleep(until: .after(.seconds(1))) }
-            } while self?.attend(http2) == true
-        }
-    }
-
-    private func attend(_ http2: HTTP2Session) -> Bool {
-        let (mayHaveMore, change) = http2.access { ($0.attend(over: &stream), $0.takeCapacityChange()) }
-        if let change { report(change) }
-        return mayHaveMore
-    }
-
-    /// Reports to the pool that the number of exchanges that the connection can carry has changed.
-    func report(_ change: HTTP2SessionState.CapacityChange) {
-        if let capacity = change.capacity {
-            slot.setPlaces(to: capacity, change: change.number)
-        } else {
-            slot.retire()
-        }
-    }
-
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
     func takeTurn(by deadline: Deadline) async throws(WaitError) {
         try deadline.checkTurn()
@@ -315,7 +234,7 @@ extension Connection {
     }
 
     /// Blocks the thread for a moment, and returns whether a direction of `wanted` has become ready.
-    private func waitInPlace(
+    func waitInPlace(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread, _ isolation: (any Actor)?
     ) -> Bool {
         // On an actor with its own executor, the job does not run on the blocked thread.

@@ -116,8 +116,9 @@ extension SocketExchange {
             let caller: WaitingCaller = isolation != nil ? .actor : thread != nil ? .thread : .task
             switch exchange.transfer.carrier.beginWait(for: wanted, by: caller) {
             case .socket(let directions): try await connection.wait(for: directions, by: deadline, on: thread)
-            case .event(let event, let directions, let end):
-                try await connection.wait(for: event, inPlace: directions, until: end, by: deadline, on: thread)
+            case .event(let event, let place, let directions, let end):
+                try await connection.wait(
+                    for: event, of: place, inPlace: directions, until: end, by: deadline, on: thread)
             case .turn: try await connection.takeTurn(by: deadline)
             }
         } catch {

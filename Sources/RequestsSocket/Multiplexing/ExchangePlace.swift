@@ -16,6 +16,8 @@ final class ExchangePlace: @unchecked Sendable {
     var event: WakeEvent?
     /// The wait of the exchange; nil if it does not wait.
     var wait: Wait?
+    /// Whether the exchange depends on the reports of the socket: it has paused, or waits for its event.
+    var isResting = false
     /// Whether the exchange was notified while it did not wait, so that its next wait ends at once.
     var isNotified = false
     /// The beginning of the first wait since the exchange last took arrivals; nil if it has not waited since then.

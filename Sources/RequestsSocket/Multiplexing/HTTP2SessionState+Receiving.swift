@@ -13,6 +13,7 @@ extension HTTP2SessionState {
     /// Receives at most 64 KiB, and passes the events to the places; returns whether anything has arrived.
     mutating func receive(from bytes: inout ByteStream) -> Bool {
         guard !isOver else { return false }
+        reader = nil
         let result = withUnsafeTemporaryAllocation(byteCount: Self.receiveSize, alignment: 1) { space in
             let result = Result { () throws(StreamError) in try bytes.read(into: space) }
             if case .success(.bytes(let count)) = result { read(UnsafeRawBufferPointer(rebasing: space[..<count])) }
@@ -21,10 +22,9 @@ extension HTTP2SessionState {
         do throws(StreamError) {
             switch try result.get() {
             case .bytes(let count):
-                // A receive that does not fill the buffer leaves nothing but the end; over TLS, another record may
-                // remain.
+                // A receive that does not fill the buffer leaves nothing; over TLS, another record may remain.
                 let isShort = count < Self.receiveSize && !bytes.isSecured && !bytes.channel.hasFaults
-                mayHaveArrived = !isShort || isEndReported
+                mayHaveArrived = !isShort
                 return true
             case .end:
                 hasEnded = true

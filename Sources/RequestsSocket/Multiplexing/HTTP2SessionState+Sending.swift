@@ -16,13 +16,7 @@ extension HTTP2SessionState {
     mutating func requestFlush() {
         guard flushRequest == nil, outputCount > 0 else { return }
         flushRequest = .now
-        mustCreateTask = true
-    }
-
-    /// Returns whether a task must be created that sends the output.
-    mutating func takeFlushRequest() -> Bool {
-        defer { mustCreateTask = false }
-        return mustCreateTask
+        tasks.insert(.sending)
     }
 
     /// Whether the task that sends the output is more than 1 ms late, as on a busy executor.
@@ -32,6 +26,7 @@ extension HTTP2SessionState {
     @discardableResult
     mutating func flush(to bytes: inout ByteStream) -> Bool {
         var hasSent = false
+        isFull = false
         while sendFailure == nil {
             takeOutput()
             guard sent < output.count else { break }
@@ -43,7 +38,8 @@ extension HTTP2SessionState {
             }
             do throws(StreamError) {
                 guard case .bytes(let count) = try result.get() else {
-                    if bytes.channel.takeDelay() { reportReadiness(hasEnded: false) }
+                    isFull = true
+                    if bytes.channel.takeDelay() { reportReadiness() }
                     break
                 }
                 hasSent = true
@@ -53,6 +49,7 @@ extension HTTP2SessionState {
             }
             if sent == output.count { finishOutput() }
         }
+        if hasSent, flushRequest != nil { flushRequest = .now }
         return hasSent
     }
 

@@ -14,10 +14,12 @@ struct HTTP2SessionState: ~Copyable {
     var output: [UInt8] = []
     /// The number of bytes of `output` that were sent.
     var sent = 0
-    /// The instant at which a task that sends the output was requested; nil if none is outstanding.
+    /// Whether the socket did not accept the whole output.
+    var isFull = false
+    /// The instant since which output waits for the task that sends it; nil if none is to begin.
     var flushRequest: Deadline?
-    /// Whether the requested task still has to be created.
-    var mustCreateTask = false
+    /// The tasks that must be created.
+    var tasks = Tasks()
     /// The event of the task that waits for space for the output; nil if none waits.
     private var spaceEvent: WakeEvent?
     /// The error that ended sending.
@@ -45,10 +47,14 @@ struct HTTP2SessionState: ~Copyable {
     var streams: [ExchangePlace?] = []
     /// Whether bytes may have arrived that were not received, or space may have become free.
     var mayHaveArrived = true
-    /// Whether a task will receive and send because no call waits.
+    /// The call that was resumed to receive, until any call receives.
+    var reader: ExchangePlace?
+    /// The directions of the socket whose next readiness the reactor reports.
+    private var requested = Interest.none
+    /// The number of exchanges that depend on reports.
+    private var resting = 0
+    /// Whether a task will receive and send if no call does.
     private var isAttendancePlanned = false
-    /// Whether the socket has reported the end of the connection.
-    var isEndReported = false
     /// The number of blocked threads that wait.
     private var waitingThreads = 0
     /// The call whose wait ends at ``timekeeperEnd``, the deadline of ``frames``; nil if none does.
@@ -65,7 +71,7 @@ struct HTTP2SessionState: ~Copyable {
     }
 
     /// Whether the connection accepts further exchanges.
-    var isUsable: Bool { !isOver && !isEndReported && sendFailure == nil && !isRetired && !frames.isDraining }
+    var isUsable: Bool { !isOver && sendFailure == nil && !isRetired && !frames.isDraining }
 
     /// Whether the peer sends and reads nothing more.
     var isOver: Bool { hasEnded || receiveFailure != nil || frames.failure != nil }
@@ -87,6 +93,22 @@ struct HTTP2SessionState: ~Copyable {
         knowsSettings = frames.isSettled
         capacityChanges += 1
         return CapacityChange(capacity: capacity, number: capacityChanges)
+    }
+
+    /// Tasks that serve all exchanges.
+    struct Tasks: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        /// A task that sends the output.
+        static var sending: Tasks { Tasks(rawValue: 1) }
+        /// A task that receives in 1 s if no call does.
+        static var attendance: Tasks { Tasks(rawValue: 2) }
+    }
+
+    /// Returns the tasks that must be created.
+    mutating func takeTasks() -> Tasks {
+        defer { tasks = [] }
+        return tasks
     }
 
     /// A change of the number of exchanges that the connection can carry at once.
@@ -150,7 +172,7 @@ extension HTTP2SessionState {
         }
         endWait(of: place)
         if let event = place.event.take() { spareEvents.append(event) }
-        electReader()
+        passReading(from: place)
     }
 
     /// Queues as many body bytes of a stream as it accepts now, and returns their number.
@@ -174,55 +196,94 @@ extension HTTP2SessionState {
 // MARK: Waiting
 
 extension HTTP2SessionState {
-    /// Begins a wait of the exchange at `place`; returns false if it must continue at once.
+    /// Begins a wait of the exchange at `place` and returns its event; nil if the exchange must continue at once.
+    ///
+    /// With `onSocket`, the call waits for the socket itself, until ``leaveSocket(_:)``.
     mutating func beginWait(
-        of place: ExchangePlace, for wanted: Interest, _ caller: WaitingCaller, with reactor: Reactor
-    ) -> Bool {
+        of place: ExchangePlace, for wanted: Interest, _ caller: WaitingCaller, onSocket: Bool, with reactor: Reactor
+    ) -> WakeEvent? {
         join(place)
         endWait(of: place)
         place.waitStart = place.waitStart ?? .now
         if place.isNotified {
             place.isNotified = false
-            return false
+            return nil
         }
         if !wanted.isEmpty {
-            if place.arrivals.count > 0 || mayHaveArrived || isOver || sendFailure != nil { return false }
-            if wanted.contains(.writing), canWrite(place) { return false }
+            if place.arrivals.count > 0 || mayHaveArrived || isOver || sendFailure != nil { return nil }
+            if wanted.contains(.writing), canWrite(place) { return nil }
         } else {
-            // This call would not receive.
-            electReader()
+            passReading(from: place)
         }
-        place.event = place.event ?? spareEvents.popLast() ?? WakeEvent(on: reactor)
+        let event = place.event ?? spareEvents.popLast() ?? WakeEvent(on: reactor)
+        place.event = event
         place.wait = ExchangePlace.Wait(receives: !wanted.isEmpty, caller)
+        if !onSocket { rest(place) }
         if caller == .thread { waitingThreads += 1 }
         if timekeeper == nil, frames.deadline < .distantFuture {
             timekeeper = place
             timekeeperEnd = frames.deadline
         }
-        return true
+        return event
+    }
+
+    /// Records that the exchange at `place` waits for its event from now on.
+    mutating func leaveSocket(_ place: ExchangePlace) {
+        if place.wait != nil { rest(place) }
+    }
+
+    /// Records that the exchange at `place` makes no progress until its caller continues.
+    mutating func pause(_ place: ExchangePlace) {
+        endWait(of: place)
+        passReading(from: place)
+        if place.index != nil { rest(place) }
+    }
+
+    private mutating func rest(_ place: ExchangePlace) {
+        guard !place.isResting else { return }
+        place.isResting = true
+        resting += 1
     }
 
     private func canWrite(_ place: ExchangePlace) -> Bool {
         place.stream.map { frames.hasRoom(for: $0) } ?? (frames.isDraining || frames.freePlaces > 0)
     }
 
-    /// Returns whether a task must be created that calls ``attend(over:)``.
-    mutating func planAttendance() -> Bool {
-        guard !places.isEmpty, !isAttendancePlanned else { return false }
+    /// Requests a report of the socket if an exchange depends on it.
+    mutating func requestReport(by bytes: borrowing ByteStream) {
+        var wanted = Interest.none
+        // Otherwise a call that was resumed receives.
+        if resting > 0, !mayHaveArrived, !isOver { wanted.insert(.reading) }
+        if isFull, resting > 0 || spaceEvent != nil { wanted.insert(.writing) }
+        wanted = bytes.directions(for: wanted)
+        guard !requested.isSuperset(of: wanted) else { return }
+        requested.formUnion(wanted)
+        do throws(SystemError) {
+            try bytes.channel.requestReport(of: requested)
+        } catch {
+            receiveFailure = .system(error)
+            wakeAll()
+        }
+    }
+
+    /// Requests the task that calls ``attend(over:)``.
+    private mutating func planAttendance() {
+        guard !places.isEmpty, !isAttendancePlanned else { return }
         isAttendancePlanned = true
-        return true
+        tasks.insert(.attendance)
     }
 
     /// Receives and sends, unless a call has received meanwhile.
     ///
     /// Perhaps no call waits to receive, or the resumed one does not continue, and the peer expects acknowledgements.
-    /// Returns whether more may have arrived.
+    /// Returns whether more may have arrived, so that this must be called again.
     mutating func attend(over bytes: inout ByteStream) -> Bool {
         isAttendancePlanned = false
         guard mayHaveArrived else { return false }
         receiveAll(from: &bytes)
         flush(to: &bytes)
-        return mayHaveArrived && !isOver && planAttendance()
+        isAttendancePlanned = mayHaveArrived && !isOver && !places.isEmpty
+        return isAttendancePlanned
     }
 
     /// Returns the instant at which the wait at `place` ends to check the time limits of ``frames``.
@@ -236,6 +297,10 @@ extension HTTP2SessionState {
     mutating func endWait(of place: ExchangePlace) {
         if place.wait?.caller == .thread { waitingThreads -= 1 }
         place.wait = nil
+        if place.isResting {
+            place.isResting = false
+            resting -= 1
+        }
         guard timekeeper === place else { return }
         timekeeper = nil
         timekeeperEnd = .distantFuture
@@ -247,11 +312,11 @@ extension HTTP2SessionState {
         if let next = timekeeper ?? readiest(where: { _ in true }) { wake(next) }
     }
 
-    /// Records that the socket has reported readiness, and resumes a call that waits; returns whether there is one.
+    /// Records that the socket has reported readiness, and resumes a call that waits; returns whether a call receives.
     @discardableResult
-    mutating func reportReadiness(hasEnded: Bool) -> Bool {
+    mutating func reportReadiness() -> Bool {
+        requested = .none
         mayHaveArrived = true
-        if hasEnded { isEndReported = true }
         endSpaceWait()
         return electReader()
     }
@@ -271,12 +336,22 @@ extension HTTP2SessionState {
 
     /// Resumes one of the calls that wait, if bytes may have arrived; it receives them for all.
     ///
-    /// - Returns: Whether a call was resumed.
+    /// - Returns: Whether a call receives.
     @discardableResult
     mutating func electReader() -> Bool {
-        guard mayHaveArrived, let reader = readiest(where: \.receives) else { return false }
-        wake(reader)
-        return true
+        guard mayHaveArrived else { return false }
+        planAttendance()
+        if reader == nil, let next = readiest(where: \.receives) {
+            reader = next
+            wake(next)
+        }
+        return reader != nil
+    }
+
+    /// Resumes another call if the exchange at `place`, which does not receive now, was to receive.
+    private mutating func passReading(from place: ExchangePlace) {
+        if reader === place { reader = nil }
+        electReader()
     }
 
     /// Returns the call among those that wait, and fulfill `condition`, that continues soonest.

@@ -57,20 +57,10 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
 
     private var isInherited: Bool { connection.channel.reactor.isInherited }
 
-    /// Accesses the state of the connection, reports a change of its capacity to the pool, and creates the task that
-    /// sends the output if it was requested.
     private func access<Value: Sendable, Failure: Error>(
         _ body: (inout HTTP2SessionState) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        typealias Result = (value: Value, change: HTTP2SessionState.CapacityChange?, mustFlush: Bool)
-        let result = try session.access { (state) throws(Failure) -> Result in
-            (try body(&state), state.takeCapacityChange(), state.takeFlushRequest())
-        }
-        if let change = result.change { connection.report(change) }
-        if result.mustFlush {
-            CallingThread.queueTask { [connection, session] in await connection.sendOutput(of: session) }
-        }
-        return result.value
+        try connection.access(session, body)
     }
 }
 
@@ -86,11 +76,13 @@ extension HTTP2Stream {
     func beginWait(for wanted: Interest, by caller: WaitingCaller) -> CarrierWait {
         guard let place, !isInherited else { return .turn }
         return access { state in
-            guard state.beginWait(of: place, for: wanted, caller, with: connection.channel.reactor),
-                let event = place.event
-            else { return .turn }
-            let directions = connection.stream.directions(for: state.outputCount > 0 ? .both : wanted)
-            return .event(event, inPlace: state.isAlone ? directions : .none, until: state.waitEnd(of: place))
+            let mayUseSocket = caller == .thread && state.isAlone && !wanted.isEmpty
+            let needed = state.outputCount > 0 ? .both : wanted
+            let inPlace = mayUseSocket ? connection.stream.directions(for: needed) : .none
+            let event = state.beginWait(
+                of: place, for: wanted, caller, onSocket: !inPlace.isEmpty, with: connection.channel.reactor)
+            guard let event else { return .turn }
+            return .event(event, of: place, inPlace: inPlace, until: state.waitEnd(of: place))
         }
     }
 
@@ -98,12 +90,9 @@ extension HTTP2Stream {
     func pause() {
         guard let place, !isInherited else { return }
         access { state in
-            state.endWait(of: place)
             sendOutput(of: &state)
-            state.electReader()
+            state.pause(place)
         }
-        // The caller may not continue for long. A failure ends the next wait.
-        try? connection.beginReports(to: session)
     }
 
     func continuesAfterTimeOut() -> Bool {
@@ -273,7 +262,7 @@ extension HTTP2Stream {
     func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
         let count = inbox.takeBody(into: space)
         guard !inbox.hasEnded, let place, !isInherited else { return count }
-        session.access { state in
+        access { state in
             if let stream = place.stream { state.consumed(count, of: stream) }
             // Sent now, because the caller may pause. A failure ends the next receive.
             sendOutput(of: &state)

@@ -30,7 +30,6 @@ int pthread_setname_np(const char *name);
 #define EV_ADD 0x0001
 #define EV_DELETE 0x0002
 #define EV_ONESHOT 0x0010
-#define EV_CLEAR 0x0020
 #define EV_EOF 0x8000
 
 struct kevent64_s {
