@@ -40,7 +40,7 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
     }
 
     /// Whether the body of the request is read.
-    var readsBody: Bool { behavior.earlyResponse?.next != .stopsReading }
+    var readsBody: Bool { behavior.earlyResponse.map { $0.next == .reads } ?? true }
 
     /// Resumes the thread of the exchange, which checks whether it can write.
     func resume() { resumed.signal() }
