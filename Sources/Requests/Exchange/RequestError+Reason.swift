@@ -72,7 +72,8 @@ extension RequestError {
     public enum Phase: Hashable, Sendable {
         /// Resolving the name of the host; the limit is ``Timeouts/connect``.
         case resolving
-        /// Waiting for a free connection of the pool; the limit is ``Timeouts/connect``.
+        /// Waiting for a free connection of the pool, or until a server with HTTP/2 allows another request on the
+        /// connection; the limit is ``Timeouts/connect``.
         case waitingForConnection
         /// Establishing the connection; the limit is ``Timeouts/connect``.
         case connecting
