@@ -7,9 +7,14 @@ extension HTTP2SessionState {
     /// The number of bytes that remain to be sent.
     var outputCount: Int { frames.outputCount - sent }
 
-    /// Returns whether the peer may have received a byte of the head of the request.
+    /// Whether the output is still sent; after a violation of the peer, too, because it ends with GOAWAY.
+    private var isSending: Bool { sendFailure == nil && receiveFailure == nil && !hasEnded }
+
+    /// Returns whether the peer may have received a byte of the head of the request, or will receive it.
+    ///
+    /// A queued head follows the others even if its stream is reset, because the peer's table of fields depends on it.
     func hasSentHead(of stream: StreamSlot, over bytes: borrowing ByteStream) -> Bool {
-        frames.hasSentHead(of: stream, beside: bytes.hasPartialWrite ? output.count : sent)
+        isSending || frames.hasSentHead(of: stream, beside: bytes.hasPartialWrite ? output.count : sent)
     }
 
     /// Requests a task that sends the output together with the output of other tasks that are ready to run.
@@ -27,7 +32,7 @@ extension HTTP2SessionState {
     mutating func flush(to bytes: inout ByteStream) -> Bool {
         var hasSent = false
         isFull = false
-        while sendFailure == nil {
+        while isSending {
             takeOutput()
             guard sent < output.count else { break }
             let result = output.withUnsafeBytes { output in
