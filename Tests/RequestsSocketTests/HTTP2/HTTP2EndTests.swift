@@ -27,8 +27,7 @@ struct HTTP2EndTests {
         let executor = SocketExecutor.http2 { if byIdleTime { $0.idleTimeout = .milliseconds(50) } }
         #expect(try await executor.execute(peer.request()).text == "ok")
         if !byIdleTime { #expect(await executor.drain(until: .now + .seconds(60))) }
-        await eventually { peer.notes == ["GOAWAY NO_ERROR"] }
-        #expect(executor.connections.open == 0)
+        await eventually { peer.notes == ["GOAWAY NO_ERROR"] && executor.connections.open == 0 }
     }
 
     @Test(
@@ -171,6 +170,43 @@ struct HTTP2EndTests {
         let request = try peer.securedRequest(.post).with { $0.timeouts.connect = .seconds(2) }
         let response = try await executor.execute(request)
         #expect(response.text == "ok" && response.metrics.transmissions == 2 && peer.connections == 2)
+    }
+
+    @Test(
+        "a call that ends before its queued head is sent may have reached the server, which receives it", .rows("H-26"))
+    func queuedHead() async throws {
+        var limits = HTTP2Limits()
+        limits.streamWindow = 256 << 20
+        limits.connectionWindow = 256 << 20
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, peer in
+            while let arrival = script.next(on: line) {
+                guard case .head(let slot, let head) = arrival else { continue }
+                peer.note(head.path ?? "")
+                if head.path == "/" { script.respond(to: slot, on: line) }
+                // Nothing is read, so the socket of the client becomes full.
+                if head.path == "/large" { _ = peer.waitForResume() }
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
+        _ = try await executor.execute(peer.request())
+        let progress = SharedCounter()
+        let large = try peer.request(.post, "/large", body: .bytes(Data(count: 64 << 20))).patient().with {
+            $0.progressHandler = { _ in progress.add() }
+        }
+        let upload = Task { await executor.failure(of: large)?.reason }
+        // The progress ends when the socket is full.
+        var count = 0
+        repeat {
+            count = progress.value
+            for _ in 0..<5_000 { await Task.yield() }
+        } while count == 0 || progress.value > count
+        let second = try peer.request(.post, "/second").patient().with { $0.timeouts.firstByte = .milliseconds(100) }
+        let error = await executor.failure(of: second)
+        #expect(error?.reason == .timedOut(.firstByte) && error?.mayHaveReachedServer == true, "\(error as Any)")
+        peer.resume()
+        await eventually { peer.notes == ["/", "/large", "/second"] }
+        upload.cancel()
+        #expect(await upload.value == .cancelled)
     }
 
     // MARK: Expectations
