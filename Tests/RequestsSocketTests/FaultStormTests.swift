@@ -70,8 +70,9 @@ private final class FaultStorm: Sendable {
         #expect(totals["complete", default: 0] * 10 > totals.values.reduce(0, +), "seed \(seed)")
     }
 
-    /// Returns the behavior of a response; half of them are correct, and over HTTP/2, where many faults end all calls of
-    /// a connection, five of six.
+    /// Returns the behavior of a response; half of them are correct.
+    ///
+    /// Over HTTP/2, where many faults end all calls of a connection, five of six are.
     private func behavior(connection: Int, exchange: Int) -> TestServer.Behavior {
         var numbers = SplitMix64(state: seed ^ UInt64(connection) << 20 ^ UInt64(exchange))
         let byte = Int.random(in: 0..<400, using: &numbers)
