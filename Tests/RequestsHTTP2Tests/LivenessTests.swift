@@ -323,6 +323,23 @@ struct LivenessTests {
         #expect(peer.error == nil)
     }
 
+    @Test("a PING that was under way when a message arrived counts as sent after it", .rows("H-41"))
+    func pingBesideMessage() {
+        var peer = HTTP2Peer(settings: [(3, 1_000)])
+        var sent = 0
+        for number: UInt8 in 1...3 {
+            guard case .opened(let silent) = peer.open(), case .opened(let other) = peer.open() else { break }
+            peer.pass(.seconds(1))
+            let start = peer.now
+            peer.pass(.seconds(1))
+            peer.state.timeOut(silent, waitingSince: start, at: peer.now)
+            sent += Self.pings(peer.sent())
+            if number == 1 { peer.receive(Self.response(other.stream)) }
+            peer.receive(WireFrame.ping([0, 0, 0, 0, 0, 0, 0, number], isAcknowledgement: true))
+        }
+        #expect(sent == 2)
+    }
+
     @Test("300 cancellations and 300 time-outs send at most two PINGs between messages", .rows("H-41"))
     func strictPeer() {
         var peer = HTTP2Peer(settings: [(3, 10_000)])

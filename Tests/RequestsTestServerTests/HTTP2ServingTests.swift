@@ -153,7 +153,7 @@ struct HTTP2ServingTests {
             let client = try await RawClient(server)
             try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             let received = try await client.receiveBytes()
-            #expect(received.contains(Array("does not begin with the preface".utf8)))
+            #expect(received.contains(Array("does not begin with the HTTP/2 preface".utf8)))
             try await server.waitUntil { $0.openConnections == 0 }
             #expect(server.exchanges.isEmpty)
         }

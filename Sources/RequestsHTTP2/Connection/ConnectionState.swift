@@ -50,8 +50,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     var knownPlaces = 0
     /// Whether the user of a client has been notified that the connection accepts no more streams.
     var hasReportedDraining = false
-    /// Whether we accept no more streams: after ``drain()``, too many cancellations or ENHANCE_YOUR_CALM, or if the peer
-    /// may be lost.
+    /// Whether we accept no more streams: after ``drain()``, too many cancellations or ENHANCE_YOUR_CALM, or if the
+    /// peer may be lost.
     var hasDrained = false
     /// Whether ``drain()`` has sent GOAWAY.
     var hasAnnouncedEnd = false

@@ -21,7 +21,7 @@ struct Liveness: Sendable {
     private var isPingOutstanding = false
     /// The instant at which the connection is lost: no frame has arrived since a PING was queued.
     private(set) var deadline = Deadline.distantFuture
-    /// The number of PINGs since the last HEADERS or DATA.
+    /// The number of PINGs that the peer may have received since its last HEADERS or DATA.
     private var pingsSinceMessage = 0
     private var pingNumber: UInt8 = 0
     /// Whether a stream has timed out, and no frame has arrived since.
@@ -37,7 +37,8 @@ struct Liveness: Sendable {
         isInDoubt = false
         deadline = .distantFuture
         switch frame {
-        case .data, .headers: pingsSinceMessage = 0
+        // A PING under way reaches the peer after the message.
+        case .data, .headers: pingsSinceMessage = isPingOutstanding ? 1 : 0
         default: break
         }
     }
