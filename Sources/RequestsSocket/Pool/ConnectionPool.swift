@@ -147,13 +147,14 @@ extension ConnectionPool {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         let isNew = !isContinuation
         let mayShare = mayShare(origin)
-        if let lease = try claim(isNew: isNew, origin, at: timeLimits.began, { $0.claim(origin, mayShare: mayShare) }) {
+        let now = isContinuation ? .now : timeLimits.began
+        if let lease = try claim(isNew: isNew, origin, at: now, { $0.claim(origin, mayShare: mayShare) }) {
             return .lease(lease)
         }
         let occupiesTask = CallingThread.current?.occupiesTask == true
         let waiter = Ledger.Waiter(
             for: origin, occupiesTask: occupiesTask, mayShare: mayShare, WakeEvent(on: try reactor()))
-        if let lease = try claim(isNew: isNew, origin, at: timeLimits.began, { $0.enter(waiter) }) {
+        if let lease = try claim(isNew: isNew, origin, at: now, { $0.enter(waiter) }) {
             return .lease(lease)
         }
         return .queued(waiter)
