@@ -13,10 +13,11 @@ struct ExchangeSteps: ~Copyable {
     init(
         _ request: PreparedRequest, _ arrivals: [ScriptedCarrier.Arrival],
         accepting: [ScriptedCarrier.Acceptance] = [], isReused: Bool = false, receivesAtOnce: Bool = true,
-        sendsFiles: Bool = false, hasPartialWrite: Bool = false
+        sendsFiles: Bool = false, hasPartialWrite: Bool = false, refusal: StreamRefusal? = nil
     ) throws {
         var carrier = ScriptedCarrier(arrivals, accepting: accepting, sendsFiles: sendsFiles)
         carrier.hasPartialWrite = hasPartialWrite
+        carrier.refusal = refusal
         exchange = Exchange(try OutgoingRequest(request), on: carrier, isReused: isReused)
         exchange.receivesAtOnce = receivesAtOnce
     }

@@ -29,6 +29,7 @@ struct ScriptedCarrier: HTTP1Carrier, ~Copyable, @unchecked Sendable {  // one t
     private(set) var sent: [UInt8] = []
     let sendsFiles: Bool
     var hasPartialWrite = false
+    var refusal: StreamRefusal?
 
     /// Creates a carrier.
     ///

@@ -222,7 +222,9 @@ extension Exchange where C: ~Copyable {
         switch state.response {
         case .awaited:
             let lost = LostTransmission(
-                number: metrics.transmissions, error: error, isReused: metrics.isReusedConnection,
+                number: metrics.transmissions, earlierExclusions: earlier?.exclusions ?? 0,
+                isWithinFirstByte: .now < outgoing.timeLimits.firstByte(from: outgoing.timeLimits.began),
+                error: error, isReused: metrics.isReusedConnection,
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
                 hasWritten: transfer.carrier.hasWritten, refusal: transfer.carrier.refusal,
                 hasNoProtocol: !outgoing.request.target.isHTTP

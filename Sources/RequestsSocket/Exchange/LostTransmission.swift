@@ -14,12 +14,17 @@ import Requests
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
 /// | on a new connection, or for another reason         | perhaps                    | never                        |
 ///
-/// A request has at most three transmissions, or 100 while the server ends connections after it has acted on other
-/// requests: if it allows more calls at once than a connection carries, it excludes many of them. A body whose source
+/// A request has at most three transmissions. One that the server has excluded, because it ended the connection after
+/// it had acted on other requests, does not count towards these until the first-byte limit has passed since the call
+/// began: a server that allows more calls at once than a connection carries excludes many of them. A body whose source
 /// has begun is sent again only if the source can begin again.
 package struct LostTransmission: Sendable {
     /// The number of transmissions, this one included.
     let number: Int
+    /// The number of earlier transmissions that the server has excluded.
+    let earlierExclusions: Int
+    /// Whether the first-byte limit has not passed since the call began.
+    let isWithinFirstByte: Bool
     let error: RequestError
     /// Whether the connection had carried an exchange before.
     let isReused: Bool
@@ -48,12 +53,17 @@ package struct LostTransmission: Sendable {
     /// Returns whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
         switch refusal {
-        case .excluded: number < 100 && error.reason == .connectionLost
-        case .unprocessed, .requiresHTTP1: number < 3 && error.reason == .connectionLost
+        case .excluded: error.reason == .connectionLost && (number < 3 || number < 100 && isWithinFirstByte)
+        case .unprocessed, .requiresHTTP1: hasAttempts && error.reason == .connectionLost
         case .reset: false
-        case nil: number < 3 && isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
+        case nil: hasAttempts && isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
         }
     }
+
+    private var hasAttempts: Bool { number - earlierExclusions < 3 }
+
+    /// The number of transmissions that the server has excluded, this one included.
+    var exclusions: Int { earlierExclusions + (refusal == .excluded ? 1 : 0) }
 
     /// The error if the request is not sent again.
     var finalError: RequestError {
