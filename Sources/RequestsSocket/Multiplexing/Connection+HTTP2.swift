@@ -9,21 +9,21 @@ extension Connection {
     func access<Value: Sendable, Failure: Error>(
         _ http2: HTTP2Session, _ body: (inout HTTP2SessionState) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        typealias Result = (value: Value, change: HTTP2SessionState.CapacityChange?, tasks: HTTP2SessionState.Tasks)
-        let result = try http2.access { (state) throws(Failure) -> Result in
-            defer { state.requestReport(by: stream) }
-            return (try body(&state), state.takeCapacityChange(), state.takeTasks())
+        let (result, change, tasks) = http2.access { state in
+            let result = Result { () throws(Failure) in try body(&state) }
+            state.requestReport(by: stream)
+            return (result, state.takeCapacityChange(), state.takeTasks())
         }
-        if let change = result.change { report(change) }
-        if result.tasks.contains(.sending) {
+        if let change { report(change) }
+        if tasks.contains(.sending) {
             CallingThread.queueTask { [self] in await sendOutput(of: http2) }
         }
-        if result.tasks.contains(.attendance) {
+        if tasks.contains(.attendance) {
             Task { [weak self, reactor = channel.reactor] in
                 repeat { try? await reactor.sleep(until: .after(.seconds(1))) } while self?.attend(http2) == true
             }
         }
-        return result.value
+        return try result.get()
     }
 
     /// Reports to the pool that the number of exchanges that the connection can carry has changed.
@@ -41,7 +41,11 @@ extension Connection {
             let isElected = state.reportReadiness()
             return !isElected && state.outputCount > 0
         }
-        if mustSend { Task { [weak self] in _ = self?.attend(http2) } }
+        if mustSend { Task { [weak self] in self?.exchangeFrames(of: http2) } }
+    }
+
+    private func exchangeFrames(of http2: HTTP2Session) {
+        access(http2) { $0.exchangeFrames(over: &stream) }
     }
 
     private func attend(_ http2: HTTP2Session) -> Bool {
@@ -74,19 +78,20 @@ extension Connection {
         }
     }
 
-    /// Sends the output of `http2`; each wait for space in the socket lasts at most ``spaceLimit``.
+    /// Sends the output of `http2`; waits for space in the socket at most for ``spaceLimit`` without it.
     private func sendOutput(of http2: HTTP2Session) async {
-        func flush() -> WakeEvent? {
+        func flush() -> (hasSent: Bool, event: WakeEvent?) {
             access(http2) { state in
                 state.flushRequest = nil
-                state.flush(to: &stream)
-                return state.beginSpaceWait(with: channel.reactor)
+                return (state.flush(to: &stream), state.beginSpaceWait(with: channel.reactor))
             }
         }
-        while let event = flush() {
+        var limit = Deadline.after(Self.spaceLimit)
+        while case (let hasSent, let event?) = flush() {
+            if hasSent { limit = .after(Self.spaceLimit) }
             do throws(WaitError) {
                 try channel.checkWait()
-                try await event.wait(by: .after(Self.spaceLimit))
+                try await event.wait(by: limit)
             } catch {
                 return access(http2) { state in
                     state.endSpaceWait()

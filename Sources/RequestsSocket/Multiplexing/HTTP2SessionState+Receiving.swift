@@ -31,6 +31,8 @@ extension HTTP2SessionState {
                 wakeAll()
             case .wouldBlock:
                 mayHaveArrived = bytes.directions(for: .reading).isEmpty || bytes.channel.takeDelay()
+                // The receive may have read what TLS needed to send.
+                if isFull, bytes.isSecured { flush(to: &bytes) }
             }
         } catch {
             // The reason in GOAWAY is more precise than the loss of the connection.
@@ -95,7 +97,8 @@ extension HTTP2SessionState {
         }
     }
 
-    private var waitingForStream: [ExchangePlace] { places.filter { $0.stream == nil && $0.wait != nil } }
+    /// The places whose calls wait to open a stream.
+    var waitingForStream: [ExchangePlace] { places.filter { $0.stream == nil && $0.wait?.receives == true } }
 
     private func place(of stream: StreamSlot) -> ExchangePlace? {
         guard stream.index < streams.count, let place = streams[stream.index], place.stream == stream else {

@@ -8,7 +8,7 @@ extension HTTP2SessionState {
     var outputCount: Int { frames.outputCount - sent }
 
     /// Whether the output is still sent; after a violation of the peer, too, because it ends with GOAWAY.
-    private var isSending: Bool { sendFailure == nil && receiveFailure == nil && !hasEnded }
+    var isSending: Bool { sendFailure == nil && receiveFailure == nil && !hasEnded }
 
     /// Returns whether the peer may have received a byte of the head of the request, or will receive it.
     ///
@@ -55,6 +55,11 @@ extension HTTP2SessionState {
             if sent == output.count { finishOutput() }
         }
         if hasSent, flushRequest != nil { flushRequest = .now }
+        // TLS may have received as well.
+        if bytes.hasUnread {
+            mayHaveArrived = true
+            electReader()
+        }
         return hasSent
     }
 

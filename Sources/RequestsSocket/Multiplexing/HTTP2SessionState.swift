@@ -157,6 +157,7 @@ extension HTTP2SessionState {
     ///
     /// With `isTimedOut`, the connection is in doubt if no frame has arrived since the exchange began to wait.
     mutating func leave(_ place: ExchangePlace, isTimedOut: Bool, over bytes: inout ByteStream) {
+        let hasStream = place.stream != nil
         if let stream = place.stream {
             if isTimedOut { frames.timeOut(stream, waitingSince: place.waitStart ?? .now, at: .now) }
             frames.reset(stream, .cancel, at: .now)
@@ -173,6 +174,8 @@ extension HTTP2SessionState {
         endWait(of: place)
         if let event = place.event.take() { spareEvents.append(event) }
         passReading(from: place)
+        // It may have been resumed to open a stream.
+        if !hasStream, frames.freePlaces > 0, let next = waitingForStream.first { wake(next) }
     }
 
     /// Queues as many body bytes of a stream as it accepts now, and returns their number.
@@ -215,6 +218,8 @@ extension HTTP2SessionState {
         } else {
             passReading(from: place)
         }
+        // What the last receive has queued, such as an acknowledgement.
+        if !isFull { requestFlush() }
         let event = place.event ?? spareEvents.popLast() ?? WakeEvent(on: reactor)
         place.event = event
         place.wait = ExchangePlace.Wait(receives: !wanted.isEmpty, caller)
@@ -253,9 +258,8 @@ extension HTTP2SessionState {
     mutating func requestReport(by bytes: borrowing ByteStream) {
         var wanted = Interest.none
         // Otherwise a call that was resumed receives.
-        if resting > 0, !mayHaveArrived, !isOver { wanted.insert(.reading) }
-        if isFull, resting > 0 || spaceEvent != nil { wanted.insert(.writing) }
-        wanted = bytes.directions(for: wanted)
+        if resting > 0, !mayHaveArrived, !isOver { wanted.formUnion(bytes.directions(for: .reading)) }
+        if isFull, isSending, resting > 0 || spaceEvent != nil { wanted.formUnion(bytes.directions(for: .writing)) }
         guard !requested.isSuperset(of: wanted) else { return }
         requested.formUnion(wanted)
         do throws(SystemError) {
@@ -278,12 +282,16 @@ extension HTTP2SessionState {
     /// Perhaps no call waits to receive, or the resumed one does not continue, and the peer expects acknowledgements.
     /// Returns whether more may have arrived, so that this must be called again.
     mutating func attend(over bytes: inout ByteStream) -> Bool {
-        isAttendancePlanned = false
-        guard mayHaveArrived else { return false }
-        receiveAll(from: &bytes)
-        flush(to: &bytes)
+        exchangeFrames(over: &bytes)
         isAttendancePlanned = mayHaveArrived && !isOver && !places.isEmpty
         return isAttendancePlanned
+    }
+
+    /// Receives and sends, unless nothing may have arrived.
+    mutating func exchangeFrames(over bytes: inout ByteStream) {
+        guard mayHaveArrived else { return }
+        receiveAll(from: &bytes)
+        flush(to: &bytes)
     }
 
     /// Returns the instant at which the wait at `place` ends to check the time limits of ``frames``.
@@ -316,6 +324,8 @@ extension HTTP2SessionState {
     @discardableResult
     mutating func reportReadiness() -> Bool {
         requested = .none
+        // A send shows whether it still is.
+        isFull = false
         mayHaveArrived = true
         endSpaceWait()
         return electReader()
