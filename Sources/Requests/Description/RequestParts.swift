@@ -1,7 +1,6 @@
 /// The parts of a request other than its API and its decoder.
 ///
-/// The functions of ``Request`` are compiled in the modules that use them, where the generic types are known, so that
-/// they look up no metadata at run time. The code that they call is here and is not generic (decision 0009).
+/// All requests have this type, so the code that builds and prepares them is not generic.
 struct RequestParts: Sendable {
     var endpoint: RequestPath
     var method: HTTPMethod
@@ -34,7 +33,7 @@ struct RequestParts: Sendable {
         self.bodyProvider = bodyProvider
         self.authenticationProvider = authenticationProvider
         self.cachePolicy = cachePolicy
-        // Setting a value allocates storage for the settings, which most requests do without (decision 0009).
+        // Setting a value allocates storage for the settings, which most requests do without (decision 0015).
         if timeouts != .standard { settings.timeouts = timeouts }
     }
 
