@@ -21,6 +21,7 @@ extension RequestExecutor {
     ///
     /// If the executor has retries, a request's own middleware does not decide.
     fileprivate var repetition: RepeatsExchanges.Repetition? {
+        // A cast, because most middleware repeats nothing, and `Middleware` has no requirement for it.
         middlewareOfChain.reversed().lazy.compactMap { ($0 as? any RepeatsExchanges)?.repetition }.first
     }
 }

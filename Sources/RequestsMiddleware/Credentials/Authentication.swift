@@ -14,6 +14,7 @@ package struct Authentication<Credentials: Authenticator>: Middleware {
     package init(with authenticator: Credentials, within environment: RequestEnvironment) {
         self.authenticator = authenticator
         scope = CredentialScope(environment)
+        // A cast, because an authenticator of a user computes its fields for each request.
         ready = (authenticator as? any ReadyAuthenticator)?.ready
     }
 
@@ -59,6 +60,7 @@ extension Authentication: AddsCredentials {
     /// Returns a text for the credentials that were replaced last, or “none” if the authenticator is suppressed.
     package func caller(of request: PreparedRequest) -> String {
         if SuppressedAuthentication.contains(authenticator) { return "none" }
+        // A cast, because the credentials of most authenticators cannot be replaced.
         return (authenticator as? any ReplaceableCredentials)?.replacement ?? ""
     }
 }

@@ -20,6 +20,7 @@ extension RequestExecutor {
 extension RequestExecutor {
     /// The budget with which this executor retries or hedges, or else a new one.
     var sharedRetryBudget: RetryBudget {
+        // Casts, because only these two kinds of middleware have a budget.
         let budgets = middlewareOfChain.lazy.compactMap { middleware in
             (middleware as? Retrying)?.budget ?? (middleware as? Hedging)?.budget
         }
