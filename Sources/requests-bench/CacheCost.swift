@@ -55,6 +55,7 @@ struct CacheCost: Sendable {
 
     private var count: Int { max(1, Int(100_000 * scale)) }
 
+    // Not inlined, so that the optimizer keeps the measured loop apart from its caller.
     @inline(never)
     private static func microseconds(
         of executor: any RequestExecutor, _ request: PreparedRequest, _ count: Int
