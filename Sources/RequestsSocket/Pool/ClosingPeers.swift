@@ -12,7 +12,6 @@ package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
         var end: Deadline
     }
 
-    /// The maximum number of remembered peers.
     package static var limit: Int { 64 }
 
     /// The time in nanoseconds for which a closing is remembered: 60 s.
@@ -46,7 +45,6 @@ package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
         entries.removeAll { $0.origin == origin }
     }
 
-    /// Returns whether `origin` is known to close its connections after each response.
     package func contains(_ origin: Origin, at now: Deadline) -> Bool {
         entries.contains { $0.closings >= 2 && now < $0.end && $0.origin == origin }
     }

@@ -1,7 +1,6 @@
 @_spi(Lock) import Requests
 
 extension ConnectionPool {
-    /// Returns the version of HTTP for a new connection to `origin`.
     func version(for origin: Origin) -> ConnectionVersion {
         let version = configuration.originVersion
         if origin.isForwarded { return .http1 }

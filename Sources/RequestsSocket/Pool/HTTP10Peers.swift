@@ -6,7 +6,6 @@ package import Requests
 /// it. A peer is remembered until it keeps a connection open after a response with HTTP/1.1, or until ``memory`` has
 /// passed since its last response with HTTP/1.0 (decision 0058).
 package struct HTTP10Peers<Origin: Hashable & Sendable>: Sendable {
-    /// The maximum number of remembered peers.
     package static var limit: Int { 64 }
 
     /// The time in nanoseconds for which a response is remembered: an hour.

@@ -9,7 +9,6 @@ package struct HTTP1Peers<Origin: Hashable & Sendable>: Sendable {
         case required
     }
 
-    /// The maximum number of remembered origins.
     package static var limit: Int { 64 }
 
     /// At most ``limit`` entries; the one that was used least recently is the first.

@@ -14,7 +14,6 @@ extension PoolLedger {
     /// The minimum time between two additional connections beside a pioneer, in nanoseconds: 500 ms.
     package static var extraInterval: Int64 { 500_000_000 }
 
-    /// The number of origins with a ``Gathering``.
     package var gatheringOrigins: Int { gatherings.count }
 
     /// Returns whether calls to `origin` wait for a connection that is being established.
@@ -22,7 +21,6 @@ extension PoolLedger {
         if case .pioneer = gatherings[origin] { true } else { false }
     }
 
-    /// Returns whether the pioneer of `origin` has the slot `number`.
     private func isPioneer(_ number: Int, of origin: Origin) -> Bool {
         if case .pioneer(number, _) = gatherings[origin] { true } else { false }
     }

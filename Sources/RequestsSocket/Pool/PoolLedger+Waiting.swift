@@ -4,7 +4,6 @@ package enum PoolGrant<Connection> {
     case connection(Connection)
     /// A place on a connection that other calls use, too.
     case place(Connection)
-    /// The right to establish a connection.
     case slot(SlotNumber)
 }
 
@@ -18,7 +17,6 @@ package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: 
     package let occupiesTask: Bool
     /// Whether the call can share a connection that another call establishes.
     package let mayShare: Bool
-    /// The signal that resumes the call.
     package let signal: Signal
     /// The grant that the call has not taken yet.
     package internal(set) var grant: PoolGrant<Connection>?
@@ -58,7 +56,6 @@ extension PoolLedger {
     package enum Return {
         /// The connection, or a place on it, was granted to this call; signal it.
         case granted(Waiter)
-        /// The connection is idle.
         case kept
         /// Other calls use the connection.
         case used

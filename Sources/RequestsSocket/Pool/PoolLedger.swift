@@ -78,7 +78,6 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     var lanes: [Lane] = []
     private var lanesByOrigin: [Origin: Int] = [:]
     private var vacantLanes: [Int] = []
-    /// The number of slots so far.
     private var slots = 0
     /// The lane that was looked up last; it is usually needed next.
     private var recent = 0
@@ -88,11 +87,8 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     var gatherings: [Origin: Gathering] = [:]
     /// The slots of shared connections that accept no further calls.
     var retired: Set<Int> = []
-    /// The peers that close their connections after each response.
     package var closingPeers = ClosingPeers<Origin>()
-    /// The peers that have responded with HTTP/1.0.
     package var http10Peers = HTTP10Peers<Origin>()
-    /// The origins whose connections use HTTP/1.1 although HTTP/2 is preferred.
     package var http1Peers = HTTP1Peers<Origin>()
 
     /// The number of connections that are open or being established.
@@ -195,7 +191,6 @@ extension PoolLedger {
         return lanes[oldest.slotNumber.lane].idle.removeFirst()
     }
 
-    /// Takes all idle connections.
     package mutating func takeIdle() -> [Connection] {
         lanes.indices.flatMap { lane in
             defer { lanes[lane].idle = [] }

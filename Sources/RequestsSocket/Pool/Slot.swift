@@ -37,7 +37,6 @@ extension Slot {
         owner.setPlaces(in: number, to: count, change: change)
     }
 
-    /// Records that the shared connection in this slot accepts no further calls.
     func retire() {
         owner.retire(number)
     }
@@ -47,12 +46,9 @@ protocol SlotOwner: AnyObject, Sendable {
     /// Takes back a slot; its connection has closed or was never established.
     func vacate(_ slot: SlotNumber)
 
-    /// Takes back the place of a call on the shared connection in `slot`.
     func returnPlace(in slot: SlotNumber)
 
-    /// Changes the number of places on the shared connection in `slot`.
     func setPlaces(in slot: SlotNumber, to count: Int, change: Int)
 
-    /// Grants no further places on the shared connection in `slot`.
     func retire(_ slot: SlotNumber)
 }
