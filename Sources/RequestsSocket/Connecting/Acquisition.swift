@@ -15,7 +15,6 @@ protocol ConnectionSupply: Sendable {
     /// Returns the lease that was granted to a call in the queue; nil if there is none yet.
     func takeUp(_ waiter: Waiter) -> Lease?
 
-    /// Removes a call from the queue, without a lease.
     func withdraw(_ waiter: Waiter)
 
     /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).
@@ -28,7 +27,6 @@ protocol ConnectionSupply: Sendable {
     /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
     func closesAfterResponses(_ origin: Origin) -> Bool
 
-    /// Returns the operations for a new connection to `origin`.
     func connector(to origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Network
 
     /// Records that a new connection is established, which other calls may be able to share.

@@ -5,7 +5,6 @@ package import RequestsPOSIX
 /// It uses no sockets and no clock: it receives what happened and returns the next action. The address families
 /// alternate, IPv6 first. The next attempt starts when the current one has failed, or beside it after the delay.
 package struct AddressRace: Sendable {
-    /// The next action.
     package enum Action: Hashable, Sendable {
         /// Begin to connect to this address; other attempts continue.
         case start(SocketAddress)

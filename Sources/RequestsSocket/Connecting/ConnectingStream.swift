@@ -42,7 +42,6 @@ struct SocketStream: ConnectingStream, ~Copyable {
     typealias Network = Connector
 
     private var bytes: ByteStream
-    /// The TLS connection whose handshake is in progress.
     private var handshake: TLSStream?
 
     init(_ channel: Channel) {

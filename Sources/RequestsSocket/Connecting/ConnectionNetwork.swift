@@ -32,7 +32,6 @@ protocol ConnectionNetwork: Sendable {
         of host: String, port: UInt16, _ lookup: Lookup?
     ) throws(ResolverError) -> WorkProgress<[SocketAddress], Lookup>
 
-    /// Removes the cached addresses of `host`.
     func forgetAddresses(of host: String)
 
     /// Returns an event that several channels can report to.

@@ -26,7 +26,6 @@ struct ConnectionRace<Network: ConnectionNetwork>: Sendable {
     private var refusal: Refusal?
     private var failure = RequestError(.hostNotFound, detail: "the lookup returned no addresses")
 
-    /// Creates a race that tries all `addresses` within `time`.
     init(_ addresses: [SocketAddress], over network: Network, within time: Duration?) {
         let delay = AddressRace.delay(network.attemptDelay, within: time, among: addresses.count)
         race = AddressRace(addresses, delay: delay)

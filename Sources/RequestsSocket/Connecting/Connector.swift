@@ -6,7 +6,6 @@ import RequestsTLS
 struct Connector: Sendable {
     let configuration: SocketExecutor.Configuration
     let httpVersion: ConnectionVersion
-    /// The address from which connections are established; nil if the system chooses it.
     let localAddress: SocketAddress?
     let reactor: Reactor
     let timeLimits: SocketTimeLimits

@@ -9,7 +9,6 @@ import RequestsTLS
 struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     enum Step {
         case secure(TLSContext, TLSServerName, TLSSessionKey, for: ConnectionVersion)
-        /// The messages that request a tunnel from a proxy.
         case tunnel(any TunnelDialogue)
     }
 
@@ -27,12 +26,10 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     private var dialogue: (any TunnelDialogue)?
     /// Whether the dialogue has begun on this connection.
     private var isConversing = false
-    /// Bytes of the dialogue that have not been sent.
     private var unsent: ArraySlice<UInt8> = []
 
     var channel: Stream.Network.Channel { stream.channel }
 
-    /// Whether the tunnel through a proxy is not established yet.
     var isBeforeTunnel: Bool {
         steps.contains { if case .tunnel = $0 { true } else { false } }
     }

@@ -45,7 +45,6 @@ struct Origin: Hashable, Sendable {
         }
     }
 
-    /// Whether the connection to the peer is secured with TLS.
     var isSecured: Bool { peer.isHTTPS }
 
     static func == (left: Self, right: Self) -> Bool {

@@ -12,7 +12,6 @@ final class TLSSettings: Sendable {
     private struct State {
         var configuration: TLSConfiguration
         var context: TLSContext
-        /// Whether `context` has been loaded.
         var isLoaded = false
         var work: ContextLoading?
         /// The number of the last replacement that has begun, and the number of the one in use.
