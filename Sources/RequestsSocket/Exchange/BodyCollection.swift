@@ -43,7 +43,6 @@ struct BodyCollection: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the bytes received.
     consuming func take() -> Data {
         body.take()
     }

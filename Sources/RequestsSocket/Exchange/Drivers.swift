@@ -145,7 +145,6 @@ extension SocketExchange {
 }
 
 extension NewSocketConnection {
-    /// Returns a new connection to `origin` in `slot`.
     static func established(
         to origin: Origin, in slot: Slot, with connector: Connector
     ) async throws(RequestError) -> Connection {

@@ -49,7 +49,6 @@ extension Exchange where C: ~Copyable {
     /// The trailer fields; nil until the body has ended.
     package var trailers: Header? { transfer.isAtEnd ? transfer.trailers : nil }
 
-    /// The measurements so far.
     package var measurements: RawResponse.Metrics {
         var metrics = metrics
         if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }

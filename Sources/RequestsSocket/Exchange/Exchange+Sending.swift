@@ -3,7 +3,6 @@ import RequestsPOSIX
 
 // How the request is sent.
 extension Exchange where C: ~Copyable {
-    /// Sends the next piece of the request.
     mutating func send() throws(RequestError) -> ExchangeNeed? {
         if !unsent.hasPiece {
             switch try unsent.prepare() {
@@ -52,7 +51,6 @@ extension Exchange where C: ~Copyable {
         return nil
     }
 
-    /// Ends sending before the end of the request.
     mutating func endSendingEarly() {
         state.upload = .stopped
         metrics.isRequestBodyIncomplete = true

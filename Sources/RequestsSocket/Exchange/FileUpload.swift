@@ -3,7 +3,6 @@ import RequestsPOSIX
 
 /// A body from a file, which is read in pieces, or sent by the carrier without reading it.
 struct FileUpload: Sendable {
-    /// The next part of the file.
     enum Next {
         case piece(Data)
         /// A range, which the carrier sends without reading it.
@@ -23,7 +22,6 @@ struct FileUpload: Sendable {
     private var isRead: Bool
     private var piece: PieceMemory?
 
-    /// Creates an upload of `range` in a file.
     init(_ file: OpenFile, _ range: Range<Int64>, isWhole: Bool, isRead: Bool) {
         self.file = file
         position = range.lowerBound

@@ -2,7 +2,6 @@ import Requests
 
 /// A body that arrives in pieces from a source, whose declared length is checked.
 struct PieceUpload: Sendable {
-    /// The next part of the body.
     enum Next: Sendable {
         case piece(Data)
         /// The end of a body of unknown length, with its trailer fields.

@@ -76,7 +76,6 @@ extension PlannedExchange {
             isIdempotent: outgoing.request.isIdempotent)
     }
 
-    /// Returns a new connection in `slot`.
     func newConnection(in slot: Slot) throws(RequestError) -> UniqueBox<NewSocketConnection> {
         let connector = try place.pool.connector(to: place.origin, outgoing.timeLimits)
         return UniqueBox(NewSocketConnection(to: place.origin, in: slot, over: connector))
@@ -85,7 +84,6 @@ extension PlannedExchange {
     /// Returns the error for a transmission that got no connection.
     func error(after error: RequestError) -> RequestError { earlier?.error(after: error) ?? error }
 
-    /// Returns the exchange on `carrier`.
     fileprivate consuming func exchange<C>(on carrier: C) -> UniqueBox<SocketExchange<C>> {
         let connection = carrier.connection
         if earlier != nil { place.pool.recordUse(of: connection) }

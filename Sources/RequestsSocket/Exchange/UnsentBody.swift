@@ -6,9 +6,7 @@ import RequestsPOSIX
 /// It sends nothing itself: ``prepare()`` returns the next piece, and ``advance(_:isComplete:)`` records what was sent.
 /// The head of the request is sent with the first piece, so a request without a body has one empty piece.
 struct UnsentBody: Sendable {
-    /// The next part of the body.
     enum Next {
-        /// A new piece.
         case piece
         /// The end of a body of unknown length, with its trailer fields.
         case end(trailers: Header)
@@ -26,7 +24,6 @@ struct UnsentBody: Sendable {
         case pieces(PieceUpload)
     }
 
-    /// The present piece.
     private(set) var piece: Data
     /// Whether the present piece, or bytes that the carrier adds to it, remain to be sent.
     private(set) var hasPiece: Bool
