@@ -1,6 +1,5 @@
 package import Requests
 
-/// The result of opening a stream.
 package enum StreamOpening: Hashable, Sendable {
     case opened(StreamSlot)
     /// The peer allows no more streams now, or may be lost; ``ConnectionEvent/places(_:)`` follows.

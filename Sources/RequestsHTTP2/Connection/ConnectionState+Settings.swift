@@ -52,7 +52,6 @@ extension ConnectionState {
         }
     }
 
-    /// The send window with which a stream begins.
     var initialSendWindow: Int { peerSettings.initialWindowSize ?? WindowSize.initial }
 
     /// The number of streams that can be opened now; 0 on a server.
@@ -77,7 +76,6 @@ extension ConnectionState {
     /// Whether the peer has ended the connection with GOAWAY after it may have acted on a request.
     package var hasServed: Bool { goAway.map { $0.lastStream > 0 && $0.lastStream < nextStream } ?? false }
 
-    /// The number of streams that have not ended.
     package var streamCount: Int { streams.count }
 
     /// Accepts no more streams, and announces that with GOAWAY; open streams continue (RFC 9113 §6.8).

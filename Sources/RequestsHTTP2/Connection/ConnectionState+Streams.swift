@@ -11,7 +11,6 @@ enum StreamPlace {
 }
 
 extension ConnectionState {
-    /// Returns the state of the stream `id`.
     func place(of id: StreamID) -> StreamPlace {
         if let index = streams.index(of: id) { return .active(index) }
         // Servers open no streams, because push is disabled.

@@ -36,7 +36,6 @@ package struct ConnectionState: ~Copyable, Sendable {
     var streamWindows = 0
 
     // MARK: The peer
-    /// The last value of each of the peer's settings.
     var peerSettings = ReceivedSettings()
     /// Whether the peer's SETTINGS have arrived.
     package internal(set) var isSettled = false
@@ -57,7 +56,6 @@ package struct ConnectionState: ~Copyable, Sendable {
     var hasAnnouncedEnd = false
     /// The last stream in the GOAWAY that we have sent, which later ones must not exceed.
     var announcedLast = StreamID.largest
-    /// The error that ended the connection.
     package internal(set) var failure: HTTP2Error?
     var emptyFrames = Allowance(HTTP2Limits.emptyFrames)
     /// The number of frames that may still arrive for streams that have ended, because the peer did not know it yet.
@@ -153,7 +151,6 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// The number of bytes that the peer may send in bodies, when it has received ``output()``.
     package var receiveCredit: Int { receiveWindow.available }
 
-    /// The number of bytes of ``output()``.
     package var outputCount: Int { queue.count }
 
     /// Records that the first `count` bytes of ``output()`` were sent, and appends the streams that can write now.
@@ -178,7 +175,6 @@ package struct ConnectionState: ~Copyable, Sendable {
 
     // MARK: Budgets
 
-    /// Counts a frame that carries nothing.
     mutating func countEmptyFrame(_ type: FrameType?, on stream: StreamID = 0) throws(HTTP2Error) {
         guard emptyFrames.take() else { throw HTTP2Error(.manyEmptyFrames, in: type, on: stream) }
     }
@@ -190,7 +186,6 @@ package struct ConnectionState: ~Copyable, Sendable {
         try countEmptyFrame(type, on: stream)
     }
 
-    /// Checks the number of acknowledgements that wait to be sent.
     mutating func checkAcknowledgements(in type: FrameType) throws(HTTP2Error) {
         guard queue.acknowledgements <= HTTP2Limits.acknowledgements else {
             throw HTTP2Error(.manyAcknowledgements, in: type)

@@ -1,6 +1,4 @@
-/// A piece of a connection's output.
 package enum OutputPiece: Hashable, Sendable {
-    /// Bytes of frames.
     case frames(ArraySlice<UInt8>)
     /// The next `count` bytes of a body, which the owner of the stream keeps until they are written.
     case body(StreamSlot, count: Int)
@@ -53,7 +51,6 @@ struct OutputQueue: ~Copyable, Sendable {
         return pieces
     }
 
-    /// Appends the frames that `write` writes.
     mutating func append(acknowledgements: Int = 0, _ write: (inout FrameWriter) -> Void) {
         let start = writer.bytes.count
         write(&writer)

@@ -91,7 +91,6 @@ struct ReceivedSection {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns whether the bytes are `text`.
     fileprivate func equals(_ text: StaticString) -> Bool {
         elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }

@@ -6,7 +6,6 @@ struct StreamTable: Sendable {
     /// The index of each record plus one, at the first free position from `id >> 1 & mask` on; 0 ends a search.
     private var places: [Int] = Array(repeating: 0, count: 16)
 
-    /// The number of streams.
     var count: Int { records.count - free.count }
     var isEmpty: Bool { count == 0 }
 
@@ -37,7 +36,6 @@ struct StreamTable: Sendable {
         return index(of: slot.stream)
     }
 
-    /// Returns the slot of the record at `index`.
     func slot(at index: Int) -> StreamSlot {
         StreamSlot(index: index, stream: records[index].id)
     }
@@ -52,7 +50,6 @@ struct StreamTable: Sendable {
         return index
     }
 
-    /// Removes the stream at `index`.
     mutating func remove(at index: Int) {
         var hole = home(of: records[index].id)
         while places[hole] != index + 1 { hole = (hole + 1) & mask }

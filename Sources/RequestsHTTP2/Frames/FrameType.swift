@@ -43,7 +43,6 @@ struct FrameFlags: OptionSet, Sendable {
 
 /// The nine bytes that begin a frame (RFC 9113 §4.1).
 struct FrameHeader: Sendable {
-    /// The number of bytes of the header.
     static let size = 9
 
     /// The number of bytes of the payload.

@@ -26,7 +26,6 @@ package struct FrameWriter: ~Copyable, Sendable {
         for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 
-    /// Appends the client's connection preface.
     package mutating func preface() {
         bytes += FrameReader.preface
     }

@@ -78,10 +78,8 @@ package struct HTTP2Error: Error, Hashable, Sendable {
     package let frame: FrameType?
     /// The stream of the frame; 0 for a frame that concerns the connection.
     package let stream: StreamID
-    /// More about the cause, if it is known.
     package let cause: Cause?
 
-    /// The cause of a violation.
     package enum Cause: Hashable, Sendable {
         /// The first bytes that a peer without HTTP/2 has sent.
         case received([UInt8])

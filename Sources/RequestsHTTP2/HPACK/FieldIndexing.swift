@@ -12,7 +12,6 @@ enum FieldIndexing: Sendable {
     /// The minimum length of a cookie that is stored in tables; a shorter one can be guessed.
     private static let smallestIndexedCookie = 20
 
-    /// The names of credentials.
     private static let credentials = ["authorization", "proxy-authorization"]
 
     /// The names of fields whose values differ in most messages.

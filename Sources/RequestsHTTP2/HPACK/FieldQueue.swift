@@ -23,13 +23,11 @@ package struct FieldQueue: Sendable {
 
     package init() {}
 
-    /// The number of fields.
     package var count: Int { entries.count - removedEntries }
 
     /// The numbers of fields and of bytes of text in memory, including those that were removed.
     package var stored: (fields: Int, text: Int) { (entries.count, text.count) }
 
-    /// Provides capacity for `fields` fields and `text` bytes of text.
     mutating func reserveCapacity(_ fields: Int, ofText text: Int) {
         entries.reserveCapacity(fields)
         self.text.reserveCapacity(text)
@@ -46,7 +44,6 @@ package struct FieldQueue: Sendable {
                 hash: hash))
     }
 
-    /// Appends the field at `position` of `other`.
     mutating func append(_ position: Int, of other: FieldQueue) {
         let (name, value) = other.ranges(at: position)
         append(nameCount: name.count) { $0.append(contentsOf: other.text[name.lowerBound..<value.upperBound]) }
@@ -80,13 +77,11 @@ extension FieldQueue {
     /// Returns the size of a field for the limits of tables and lists (RFC 7541 §4.1).
     static func size(nameCount: Int, valueCount: Int) -> Int { nameCount + valueCount + 32 }
 
-    /// Returns the size of the field at `position`.
     func size(at position: Int) -> Int {
         let entry = entries[removedEntries + position]
         return Self.size(nameCount: entry.nameCount, valueCount: entry.valueCount)
     }
 
-    /// Returns the number of bytes of the value of the field at `position`.
     func valueCount(at position: Int) -> Int { entries[removedEntries + position].valueCount }
 
     /// Returns the ranges of the name and the value of the field at `position` in the text.
@@ -104,7 +99,6 @@ extension FieldQueue {
         return read(span.extracting(name), span.extracting(value))
     }
 
-    /// Appends the name of the field at `position` to `buffer`.
     func appendName(at position: Int, to buffer: inout [UInt8]) {
         buffer.append(contentsOf: text[ranges(at: position).name])
     }
@@ -137,7 +131,6 @@ extension FieldQueue {
         return nil
     }
 
-    /// Returns whether the field at `position` has the same text as the field at `otherPosition` in `other`.
     private func isEqual(at position: Int, to otherPosition: Int, of other: FieldQueue) -> Bool {
         let (name, value) = ranges(at: position)
         let (otherName, otherValue) = other.ranges(at: otherPosition)
@@ -151,13 +144,11 @@ extension FieldQueue {
         (0..<count).last { hasName(of: otherPosition, in: other, at: $0) }
     }
 
-    /// Returns whether the field at `position` has the same name as the field at `otherPosition` in `other`.
     func hasName(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
         let (range, otherRange) = (ranges(at: position).name, other.ranges(at: otherPosition).name)
         return text.span.extracting(range).hasSameBytes(as: other.text.span.extracting(otherRange))
     }
 
-    /// Returns whether the field at `position` has the same value as the field at `otherPosition` in `other`.
     func hasValue(of otherPosition: Int, in other: FieldQueue, at position: Int) -> Bool {
         let (range, otherRange) = (ranges(at: position).value, other.ranges(at: otherPosition).value)
         return text.span.extracting(range).hasSameBytes(as: other.text.span.extracting(otherRange))
@@ -165,7 +156,6 @@ extension FieldQueue {
 }
 
 extension Span<UInt8> {
-    /// Returns whether both have the same bytes.
     fileprivate func hasSameBytes(as other: Span<UInt8>) -> Bool {
         count == other.count && indices.allSatisfy { self[$0] == other[$0] }
     }

@@ -25,7 +25,6 @@ struct HPACKTable: ~Copyable {
         fields.append(nameCount: nameCount) { $0.append(contentsOf: text) }
     }
 
-    /// Inserts the field at `position` of `other`.
     mutating func insert(_ position: Int, of other: FieldQueue) {
         guard evict(toInsert: other.size(at: position)) else { return }
         fields.append(position, of: other)

@@ -118,7 +118,6 @@ extension HuffmanCode {
         return table
     }()
 
-    /// The levels of the codes that have more than 8 bits.
     private static let longLevels = levels.filter { $0.length > 8 }
 
     /// Appends the text that `bytes` encode.

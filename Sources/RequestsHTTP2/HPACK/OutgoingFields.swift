@@ -18,7 +18,6 @@ package struct OutgoingFields: Sendable {
         encodings.reserveCapacity(16)
     }
 
-    /// The number of fields.
     package var count: Int { fields.count }
 
     /// Appends a field, such as `:method`.

@@ -18,7 +18,6 @@ enum StaticTable {
         ("user-agent", ""), ("vary", ""), ("via", ""), ("www-authenticate", ""),
     ]
 
-    /// The number of fields.
     static let count = 61
 
     /// The fields; the position of a field is one less than its index.
