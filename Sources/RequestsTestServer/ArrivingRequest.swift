@@ -54,7 +54,6 @@ struct ArrivingRequest {
         if let number { state.recordBeginning(bytes, after: offset, of: number) }
     }
 
-    /// Records the end of the request.
     mutating func end(with trailers: Header) {
         body = arriving.takeData()
         guard let number, !isRecorded else { return }

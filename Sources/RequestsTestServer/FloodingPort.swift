@@ -20,7 +20,6 @@ package struct TLSFloodPort: Sendable {
         case response
     }
 
-    /// The number of the port.
     package let number: Int
 
     private let sent: SentBytes

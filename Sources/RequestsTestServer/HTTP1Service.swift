@@ -8,7 +8,6 @@ struct HTTP1Service: ConnectionService {
     private var input: RequestInput
     private var exchange = 0
     private let negotiation: TLSConfiguration.Negotiation?
-    /// The request in progress.
     private var arriving: ArrivingRequest
     /// The behavior for the request in progress, if it has a body.
     private var behavior: TestServer.Behavior?

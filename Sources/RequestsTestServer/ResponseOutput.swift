@@ -21,12 +21,10 @@ struct ResponseOutput {
     /// The length of a body with Content-Length.
     private var countedLength: Int?
     private var framing = Framing.none
-    /// Bytes that have not been sent yet.
     private var pending: [UInt8] = []
     /// The number of bytes of the body, without its framing, that have been appended.
     private var bodyBytes = 0
     private var encoder = ChunkEncoder()
-    /// The number of chunks that have been appended.
     private var chunkCount = 0
     /// Whether bytes have been sent, so that a pace requires a pause before the next ones.
     private var hasSent = false

@@ -21,7 +21,6 @@ final class ServerState: Sendable {
         var nextWaiter: UInt64 = 0
         /// Resumed when the last thread has ended.
         var atEnd: CheckedContinuation<Void, Never>?
-        /// The open HTTP/2 connections.
         var http2Connections: [Int: HTTP2Connection] = [:]
         /// The number of body bytes that are held for the executor.
         var heldBytes = 0
@@ -185,7 +184,6 @@ extension ServerState {
 // MARK: HTTP/2
 
 extension ServerState {
-    /// The open HTTP/2 connections.
     var http2Connections: [HTTP2Connection] { state.withLock { Array($0.http2Connections.values) } }
 
     /// Sets the HTTP/2 state of connection `index`; nil when the connection is closed.

@@ -58,7 +58,6 @@ extension TestServer {
         ///
         /// Its body is the text `early`; a redirect has the Location `/`.
         package struct EarlyResponse: Hashable, Sendable {
-            /// The status of the response.
             package var status: HTTPStatus
             /// Whether the response contains `Connection: close`; the connection then ends after the request.
             ///
@@ -67,7 +66,6 @@ extension TestServer {
             /// The server's action after the response.
             package var next: Continuation
 
-            /// Creates a response from its parts.
             package init(_ status: HTTPStatus, announcesClose: Bool = false, next: Continuation = .reads) {
                 self.status = status
                 self.announcesClose = announcesClose
@@ -80,7 +78,6 @@ extension TestServer {
                 case reads
                 /// It reads nothing until the client closes the connection or the server stops.
                 case stopsReading
-                /// It resets the connection.
                 case resets
             }
         }
@@ -97,7 +94,6 @@ extension TestServer {
             /// The additional debug data.
             package var debugText: String
 
-            /// Creates the frame from its parts.
             package init(lastStream: UInt32? = nil, code: UInt32 = 0, debugText: String = "") {
                 self.lastStream = lastStream
                 self.code = code

@@ -33,7 +33,6 @@ extension TestServer {
         /// For HTTP/2, `h2` is added in front, unless the list is empty or contains it.
         public var applicationProtocols = ["http/1.1"]
 
-        /// Whether sessions can be resumed.
         package var resumesSessions = true
 
         /// The certificate and key of the server; nil makes them for ``names``.

@@ -16,7 +16,6 @@ extension TestServer {
         /// The exchanges of a connection are numbered in the order of their heads, and performed at the same time.
         public static let http2 = Version(http2Settings: HTTP2Settings())
 
-        /// HTTP/2 with other settings.
         package static func http2(_ settings: HTTP2Settings) -> Version { Version(http2Settings: settings) }
 
         /// Returns the application protocols of a server with TLS, of which the first common one is selected.

@@ -131,7 +131,6 @@ extension TestServer {
 
     /// The error of a wait whose condition was not satisfied in time.
     package struct WaitExpired: Error, Sendable, CustomStringConvertible {
-        /// The limit that has passed.
         package let limit: Duration
         /// The record at that time.
         package let record: Record

@@ -10,7 +10,6 @@ final class HTTP2Connection: Sendable {
         var connection: ConnectionState
         /// The frames that wait to be sent, with the bytes of bodies between them.
         var output: [UInt8] = []
-        /// The number of bytes that were sent.
         var sentCount = 0
         /// The number of bytes after which the connection is closed.
         var end: Int
@@ -173,7 +172,6 @@ extension HTTP2Connection {
         state.withLock { $0.output.prefix(min(Self.outputLimit, $0.end - $0.sentCount)) }
     }
 
-    /// Records that the first `count` bytes of the output were sent.
     func recordSent(_ count: Int) {
         let exchanges = state.withLock { state in
             let wasFull = state.output.count >= Self.outputLimit
@@ -222,7 +220,6 @@ extension HTTP2Connection {
     /// Whether no exchange is in progress.
     var isIdle: Bool { state.withLock { $0.exchanges.isEmpty } }
 
-    /// Adds an exchange that has begun.
     func add(_ exchange: HTTP2Exchange) {
         state.withLock { $0.exchanges[exchange.slot.stream] = exchange }
     }
@@ -250,7 +247,6 @@ extension HTTP2Connection {
 // MARK: The threads of exchanges
 
 extension HTTP2Connection {
-    /// Removes an exchange that has ended.
     func remove(_ exchange: HTTP2Exchange) {
         change { state, _, _ in state.exchanges[exchange.slot.stream] = nil }
     }

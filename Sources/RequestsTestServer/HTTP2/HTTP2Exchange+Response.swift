@@ -8,7 +8,6 @@ extension HTTP2Exchange {
         case execute(body: Data)
         /// It responds before the body has arrived.
         case respondEarly(TestServer.Behavior.EarlyResponse)
-        /// It refuses the request.
         case refuse(HTTPStatus, String, [Field])
     }
 
@@ -137,7 +136,6 @@ extension HTTP2Exchange {
 struct HTTP2ResponseOutput {
     private let exchange: HTTP2Exchange
     private let sizes: [Int]
-    /// The number of pieces that were written.
     private var pieceCount = 0
     /// The number of bytes until a fault inside the body.
     private var remainingBytes: Int

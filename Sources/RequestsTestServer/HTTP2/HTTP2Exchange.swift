@@ -39,7 +39,6 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
         if isCounted.exchange(false, ordering: .sequentiallyConsistent) { server.uncountExchange() }
     }
 
-    /// Whether the body of the request is read.
     var readsBody: Bool { behavior.earlyResponse.map { $0.next == .reads } ?? true }
 
     /// Resumes the thread of the exchange, which checks whether it can write.
@@ -73,7 +72,6 @@ final class HTTP2Exchange: Sendable, ExchangeThread {
         return result == .success
     }
 
-    /// Waits for `duration`.
     func pause(for duration: Duration) throws(ConnectionEnd) {
         let deadline = Deadline.after(duration)
         while !deadline.hasPassed { _ = try wait(by: deadline) }

@@ -25,7 +25,6 @@ struct HTTP2Service: ConnectionService {
     /// The last stream in GOAWAY; requests on later streams are not processed.
     private var lastStream = StreamID.largest
     private var buffer: [UInt8] = []
-    /// The instant of the last transfer.
     private var lastTransfer = Deadline.now
     /// The instant by which the client must have sent its preface and SETTINGS.
     private var prefaceDeadline: Deadline

@@ -12,11 +12,9 @@ extension TestServer {
             /// The maximum length of a part's content in bytes; the default is 64 MiB.
             package var partBytes = 64 << 20
 
-            /// Creates limits with the default values.
             package init() {}
         }
 
-        /// An event while a body is read.
         package enum Event: Hashable, Sendable {
             /// A part begins, with these fields.
             case part(Header)
