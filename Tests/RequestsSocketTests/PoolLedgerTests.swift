@@ -21,6 +21,8 @@ private final class Link: PooledConnection {
 private typealias Ledger = PoolLedger<Int, Link, Int>
 
 /// A model of a pool without lanes, lookups or shortcuts: its connections and its waiting calls.
+///
+/// The ledger does not distinguish who holds a connection, so the reader of a stream is a holder like any other.
 private struct Model {
     /// Connections in use or being established, by number of origin and lane.
     var links: [Link] = []
