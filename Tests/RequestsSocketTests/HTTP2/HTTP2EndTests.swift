@@ -30,6 +30,29 @@ struct HTTP2EndTests {
         await eventually { peer.notes == ["GOAWAY NO_ERROR"] && executor.connections.open == 0 }
     }
 
+    @Test("a drained executor sends GOAWAY after its running stream has ended whole", .rows("H-51"))
+    func draining() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            guard let request = script.request(on: line) else { return }
+            peer.note("request")
+            guard peer.waitForResume() else { return }
+            script.respond(to: request.slot, on: line)
+            script.noteGoAway(on: line, peer)
+        }
+        let executor = SocketExecutor.http2()
+        let request = try peer.request().patient()
+        let call = Task { try await executor.execute(request).text }
+        await eventually { peer.notes == ["request"] }
+        let drain = Task { await executor.drain(until: .now + .seconds(60)) }
+        await eventually { executor.isDraining }
+        #expect(await executor.failure(of: request)?.reason == .executorClosed)
+        peer.resume()
+        #expect(try await call.value == "ok")
+        #expect(await drain.value)
+        await eventually { peer.notes.count == 2 }
+        #expect(peer.notes == ["request", "GOAWAY NO_ERROR"] && executor.connections.open == 0)
+    }
+
     @Test(
         "when the TLS settings are replaced, running streams finish, new calls use another connection, and GOAWAY follows",
         .rows("H-51"), .enabled(if: Secured.isAvailable, Secured.comment))
@@ -207,6 +230,86 @@ struct HTTP2EndTests {
         await eventually { peer.notes == ["/", "/large", "/second"] }
         upload.cancel()
         #expect(await upload.value == .cancelled)
+    }
+
+    @Test("64 calls in turn to two origins complete with one connection in all", .rows("H-46"))
+    func twoOrigins() async throws {
+        let peers = try (0..<2).map { _ in
+            try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+                while let request = script.request(on: line) {
+                    peer.note("request")
+                    script.respond(to: request.slot, on: line)
+                }
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnections = 1 }
+        let most = SharedCounter()
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for number in 0..<64 {
+                let request = try peers[number % 2].request().patient()
+                group.addTask {
+                    let text = try await executor.execute(request).text
+                    if executor.connections.open > 1 { most.add() }
+                    return text
+                }
+            }
+            for try await text in group { #expect(text == "ok") }
+        }
+        #expect(peers.allSatisfy { $0.notes.count == 32 } && most.value == 0)
+        #expect(executor.connections.open == 1 && executor.waiters == 0)
+    }
+
+    // MARK: Header lists
+
+    @Test("a request whose header exceeds the limit of its server is not sent, and its connection lives", .rows("H-8"))
+    func largeRequestHeader() async throws {
+        var limits = HTTP2Limits()
+        limits.headBytes = 2_000
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, peer in
+            while let request = script.request(on: line) {
+                peer.note(request.head.path ?? "")
+                script.respond(to: request.slot, on: line)
+            }
+        }
+        let executor = SocketExecutor.http2()
+        _ = try await executor.execute(peer.request(.get, "/first"))
+        let large = try peer.request(.post, "/large", header: ["x-large": String(repeating: "x", count: 2_000)])
+        let error = await executor.failure(of: large)
+        #expect(error?.reason == .tooLarge(limit: 2_000) && error?.mayHaveReachedServer == false, "\(error as Any)")
+        #expect(error?.detail?.contains("the request header") == true, "\(error as Any)")
+        #expect(try await executor.execute(peer.request(.get, "/last")).text == "ok")
+        #expect(peer.notes == ["/first", "/last"] && peer.connections == 1)
+    }
+
+    @Test("a response whose header exceeds the limit fails its call, and other streams live", .rows("H-8"))
+    func largeResponseHeader() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            var kept: StreamSlot?
+            while let arrival = script.next(on: line) {
+                switch arrival {
+                case .head(let slot, let head) where head.path == "/kept":
+                    kept = slot
+                    peer.note("/kept")
+                case .head(let slot, let head):
+                    let isLarge = head.path == "/large"
+                    script.respond(
+                        to: slot, 200, isLarge ? ["x-large": String(repeating: "x", count: 1_500)] : .empty, on: line)
+                    if !isLarge, let slot = kept.take() { script.respond(to: slot, on: line) }
+                case .reset: peer.note("reset")
+                default: break
+                }
+            }
+        }
+        // A block above twice the limit would end the connection.
+        let executor = SocketExecutor.http2 { $0.maximumHeadSize = 1_000 }
+        let kept = try peer.request(.get, "/kept").patient()
+        let call = Task { try await executor.execute(kept).text }
+        await eventually { peer.notes == ["/kept"] }
+        let error = await executor.failure(of: try peer.request(.get, "/large"))
+        #expect(error?.reason == .tooLarge(limit: 1_000) && error?.mayHaveReachedServer == true, "\(error as Any)")
+        #expect(try await executor.execute(peer.request()).text == "ok")
+        #expect(try await call.value == "ok")
+        #expect(peer.connections == 1 && executor.connections == (1, 1), "\(peer.notes)")
     }
 
     // MARK: Expectations
