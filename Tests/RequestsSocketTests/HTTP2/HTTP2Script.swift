@@ -32,6 +32,10 @@ final class HTTP2Script {
     private(set) var frames: [Frame] = []
     /// The number of PINGs since a message was last sent.
     private(set) var pings = 0
+    /// The number of heads and trailers that have arrived, and how many of them before the acknowledgement of SETTINGS;
+    /// nil until that arrives.
+    private var blocks = 0
+    private(set) var blocksBeforeAcknowledgement: Int?
     /// The bytes of bodies that are queued.
     private var bodies: [StreamSlot: ArraySlice<UInt8>] = [:]
     /// The number of bytes that may still be sent; then the script ends.
@@ -77,7 +81,11 @@ extension HTTP2Script {
         var position = 0
         while let frame = try? reader.next(in: bytes.span, at: &position) {
             switch frame {
-            case .data, .headers: break
+            case .data: break
+            case .headers: blocks += 1
+            case .settingsAcknowledgement:
+                if blocksBeforeAcknowledgement == nil { blocksBeforeAcknowledgement = blocks }
+                frames.append(frame)
             case .ping:
                 pings += 1
                 frames.append(frame)
@@ -215,8 +223,10 @@ extension HTTP2Script {
                     bodies[slot] = bodies[slot]?.dropFirst(count)
                 }
             }
-            guard line.send(Array(bytes.prefix(limit))), bytes.count <= limit else { return false }
-            limit -= bytes.count
+            let part = bytes.prefix(limit)
+            // After the limit, nothing more is sent.
+            limit -= part.count
+            guard line.send(Array(part)), part.count == bytes.count else { return false }
             var events: [ConnectionEvent] = []
             state.written(bytes.count, at: .now, into: &events)
         }
