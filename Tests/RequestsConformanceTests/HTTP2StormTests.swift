@@ -83,18 +83,20 @@ private struct StreamStorm: Sendable {
     }
 
     private func timeOut() async {
-        await #expect(throws: RequestError.self) {
+        let error = await #expect(throws: RequestError.self) {
             var request = try request(.get, "/never")
             request.timeouts.firstByte = .milliseconds(20)
             _ = try await executor.execute(request)
         }
+        #expect(error?.reason == .timedOut(.firstByte), "\(error as Any)")
     }
 
     private func cancel() async {
         let call = Task { try await executor.execute(request(.get, "/never")) }
         for _ in 0..<20 { await Task.yield() }
         call.cancel()
-        await #expect(throws: RequestError.self) { try await call.value }
+        let error = await #expect(throws: RequestError.self) { try await call.value }
+        #expect(error?.reason == .cancelled, "\(error as Any)")
     }
 
     /// Performs a call that blocks the thread, and checks its result.

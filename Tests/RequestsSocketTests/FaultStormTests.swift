@@ -66,8 +66,9 @@ private final class FaultStorm: Sendable {
         let totals = totals.withLock { $0 }
         let counts = totals.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         print("storm: \(counts.joined(separator: ", "))")
-        // Half of the responses are correct; on a slow machine, limits end some of them.
-        #expect(totals["complete", default: 0] * 10 > totals.values.reduce(0, +), "seed \(seed)")
+        // Half of the responses are correct, and five of six over HTTP/2; on a slow machine, limits end some of them.
+        let complete = totals["complete", default: 0]
+        #expect(complete * (isHTTP2 ? 2 : 10) > totals.values.reduce(0, +), "seed \(seed)")
     }
 
     /// Returns the behavior of a response; half of them are correct.
@@ -251,6 +252,8 @@ private final class DigestService: RequestExecutor {
     }
 }
 
+// Not tagged as concurrent: calls end at limits of 500 ms, so that under the thread sanitizer its speed would decide how
+// many complete. HTTP2StormTests, whose calls have no such limits, runs there.
 @Suite("Fault storms", .timeLimit(.minutes(90)))
 struct FaultStormTests {
     @Test(
