@@ -24,6 +24,7 @@ package final class TransferFaults: Sendable {
     private let readBoundary: Int
     private let received = Atomic(0)
     private let transferCount = Atomic(0)
+    private let writeCount = Atomic(0)
     private let waitCount = Atomic(0)
     private let connectionCount = Atomic(0)
 
@@ -42,6 +43,8 @@ package final class TransferFaults: Sendable {
     }
 
     package var transfers: Int { transferCount.load(ordering: .relaxed) }
+    /// The part of ``transfers`` that were writes.
+    package var writes: Int { writeCount.load(ordering: .relaxed) }
     package var waits: Int { waitCount.load(ordering: .relaxed) }
     package var connections: Int { connectionCount.load(ordering: .relaxed) }
 
@@ -58,6 +61,7 @@ package final class TransferFaults: Sendable {
     /// Returns the number of bytes that a transfer may move, or nil if it is delayed.
     func admit(_ direction: Direction, count: Int) throws(SystemError) -> Int? {
         let number = transferCount.wrappingAdd(1, ordering: .relaxed).newValue
+        if direction == .writing { writeCount.wrappingAdd(1, ordering: .relaxed) }
         var longest = min(count, direction == .reading ? longestRead : longestWrite)
         let toBoundary = readBoundary - received.load(ordering: .relaxed)
         if direction == .reading, toBoundary > 0 { longest = min(longest, toBoundary) }
