@@ -77,6 +77,7 @@ struct StrictReadingTests {
 
     @Test(
         "a server that supports only HTTP/2 is named, with the setting to use, however its first frame arrives",
+        .rows("H-52"),
         arguments: [
             // SETTINGS, without and with values, and GOAWAY (RFC 9113 §6.5, §6.8).
             [0, 0, 0, 4, 0, 0, 0, 0, 0], [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100],
