@@ -252,8 +252,8 @@ private final class DigestService: RequestExecutor {
     }
 }
 
-// Not tagged as concurrent: calls end at limits of 500 ms, so that under the thread sanitizer its speed would decide how
-// many complete. HTTP2StormTests, whose calls have no such limits, runs there.
+// Not tagged as concurrent: calls end at limits of 500 ms, so that under the thread sanitizer its speed would decide
+// how many complete. HTTP2StormTests, whose calls have no such limits, runs there.
 @Suite("Fault storms", .timeLimit(.minutes(90)))
 struct FaultStormTests {
     @Test(
