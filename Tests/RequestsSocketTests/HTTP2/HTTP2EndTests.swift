@@ -259,6 +259,40 @@ struct HTTP2EndTests {
         #expect(executor.connections.open == 1 && executor.waiters == 0)
     }
 
+    @Test("a connection that never becomes idle makes room for another origin", .rows("H-46"))
+    func busyOrigin() async throws {
+        let busy = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            // The other requests wait during the pause.
+            while let request = script.request(on: line) {
+                line.pause()
+                script.respond(to: request.slot, on: line)
+            }
+        }
+        let other = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            while let request = script.request(on: line) { script.respond(to: request.slot, on: line) }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnections = 1 }
+        let request = try busy.request().patient()
+        let isOver = SharedCounter()
+        let calls = (0..<8).map { _ in
+            Task {
+                while isOver.value == 0 {
+                    let text = try await executor.execute(request).text
+                    #expect(text == "ok")
+                }
+            }
+        }
+        await eventually { busy.connections == 1 }
+        for _ in 0..<4 {
+            let request = try other.request().with { $0.timeouts.connect = .seconds(60) }
+            let error = await executor.failure(of: request)
+            #expect(error == nil)
+        }
+        isOver.add()
+        for call in calls { try await call.value }
+        #expect(executor.connections.open == 1 && executor.waiters == 0)
+    }
+
     // MARK: Header lists
 
     @Test("a request whose header exceeds the limit of its server is not sent, and its connection lives", .rows("H-8"))
