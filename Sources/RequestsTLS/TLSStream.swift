@@ -320,9 +320,6 @@ extension TLSStream {
         return try flush() ? needed : carrierDirectionsToSend
     }
 
-    /// Whether bytes have been received that no read has returned, perhaps a part of a record only.
-    package var hasUnread: Bool { rp_tls_has_unread(io, ssl) != 0 }
-
     /// Returns the state of an idle connection.
     ///
     /// Tickets and key updates that have arrived are read; they are not unsolicited bytes.

@@ -134,9 +134,6 @@ extension ByteStream {
         return directions
     }
 
-    /// Whether TLS has received bytes that were not read.
-    var hasUnread: Bool { secured?.hasUnread ?? false }
-
     /// Returns the state of an idle connection; bytes that have arrived make it unusable.
     func liveness() -> Socket.Liveness {
         secured?.liveness() ?? channel.socket.liveness()

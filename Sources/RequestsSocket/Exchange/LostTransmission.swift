@@ -8,16 +8,16 @@ import Requests
 /// |----------------------------------------------------|----------------------------|------------------------------|
 /// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request             |
 /// | before a byte of the head was written (HTTP/2)     | no                         | of every request             |
-/// | the connection ended after other requests (HTTP/2) | no                         | of every request, 100 in all |
+/// | the connection ended after other requests (HTTP/2) | no                         | of every request, see below  |
 /// | the peer also requires HTTP/1.1                    | no                         | over HTTP/1.1, if offered    |
 /// | before a byte was written to a reused connection   | no                         | of every request             |
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
 /// | on a new connection, or for another reason         | perhaps                    | never                        |
 ///
-/// A request has at most three transmissions. One that the server has excluded, because it ended the connection after
-/// it had acted on other requests, does not count towards these until the first-byte limit has passed since the call
-/// began: a server that allows more calls at once than a connection carries excludes many of them. A body whose source
-/// has begun is sent again only if the source can begin again.
+/// A request has at most three transmissions. Until the first-byte limit has passed since the call began, those that
+/// the server has excluded do not count, up to 100 transmissions in all: it ended the connection after it had acted on
+/// other requests, and a server that allows more calls at once than a connection carries excludes many. A body whose
+/// source has begun is sent again only if the source can begin again.
 package struct LostTransmission: Sendable {
     /// The number of transmissions, this one included.
     let number: Int
@@ -53,14 +53,14 @@ package struct LostTransmission: Sendable {
     /// Returns whether `request` can be sent again: the server cannot have acted on it, or may act on it twice.
     package func allowsAnother(of request: PreparedRequest) -> Bool {
         switch refusal {
-        case .excluded: error.reason == .connectionLost && (number < 3 || number < 100 && isWithinFirstByte)
-        case .unprocessed, .requiresHTTP1: hasAttempts && error.reason == .connectionLost
+        case .excluded, .unprocessed, .requiresHTTP1: hasAttempts && error.reason == .connectionLost
         case .reset: false
         case nil: hasAttempts && isStale && (!hasWritten || (request.isIdempotent && request.body.isReplayable))
         }
     }
 
-    private var hasAttempts: Bool { number - earlierExclusions < 3 }
+    /// Whether the request has had fewer transmissions than the maximum.
+    private var hasAttempts: Bool { number < (isWithinFirstByte ? min(100, 3 + earlierExclusions) : 3) }
 
     /// The number of transmissions that the server has excluded, this one included.
     var exclusions: Int { earlierExclusions + (refusal == .excluded ? 1 : 0) }

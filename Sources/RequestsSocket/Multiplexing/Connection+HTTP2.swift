@@ -35,7 +35,7 @@ extension Connection {
         }
     }
 
-    /// Resumes a call after a report of the socket.
+    /// Handles a report of the socket: resumes a call, or exchanges frames itself if none waits.
     func report(to http2: HTTP2Session) {
         let mustSend = access(http2) { state in
             let isElected = state.reportReadiness()
@@ -78,7 +78,8 @@ extension Connection {
         }
     }
 
-    /// Sends the output of `http2`; waits for space in the socket at most for ``spaceLimit`` without it.
+    /// Sends the output of `http2`, and waits while the socket has no space; gives up after ``spaceLimit`` without a
+    /// sent byte if no exchange is left.
     private func sendOutput(of http2: HTTP2Session) async {
         func flush() -> (hasSent: Bool, event: WakeEvent?) {
             access(http2) { state in
@@ -96,12 +97,12 @@ extension Connection {
                 return access(http2) { state in
                     state.endSpaceWait()
                     // The remaining calls have time limits of their own, and send when they continue.
-                    if state.places.isEmpty { state.failSending(.system(.peerIsGone)) }
+                    if state.places.isEmpty, state.outputCount > 0 { state.failSending(.system(.peerIsGone)) }
                 }
             }
         }
     }
 
-    /// The time for which the output of ended exchanges may wait for space: 60 s.
+    /// The time without a sent byte after which the task stops waiting: 60 s.
     private static var spaceLimit: Duration { .seconds(60) }
 }

@@ -27,14 +27,17 @@ final class ExchangePlace: @unchecked Sendable {
 
     /// A wait of an exchange.
     struct Wait {
-        /// Whether the exchange receives when it resumes.
-        let receives: Bool
+        /// The directions in which the exchange transfers when it resumes.
+        let wanted: Interest
         let caller: WaitingCaller
 
-        init(receives: Bool, _ caller: WaitingCaller) {
-            self.receives = receives
+        init(for wanted: Interest, _ caller: WaitingCaller) {
+            self.wanted = wanted
             self.caller = caller
         }
+
+        /// Whether the exchange receives when it resumes.
+        var receives: Bool { !wanted.isEmpty }
     }
 
     init(isHEAD: Bool, collectingUpTo collectingLimit: Int?) {

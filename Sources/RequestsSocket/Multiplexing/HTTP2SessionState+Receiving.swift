@@ -98,7 +98,9 @@ extension HTTP2SessionState {
     }
 
     /// The places whose calls wait to open a stream.
-    var waitingForStream: [ExchangePlace] { places.filter { $0.stream == nil && $0.wait?.receives == true } }
+    var waitingForStream: [ExchangePlace] {
+        places.filter { $0.stream == nil && $0.wait?.wanted.contains(.writing) == true }
+    }
 
     private func place(of stream: StreamSlot) -> ExchangePlace? {
         guard stream.index < streams.count, let place = streams[stream.index], place.stream == stream else {

@@ -43,8 +43,8 @@ extension HTTP2SessionState {
             }
             do throws(StreamError) {
                 guard case .bytes(let count) = try result.get() else {
-                    isFull = true
                     if bytes.channel.takeDelay() { reportReadiness() }
+                    isFull = true
                     break
                 }
                 hasSent = true
@@ -55,11 +55,6 @@ extension HTTP2SessionState {
             if sent == output.count { finishOutput() }
         }
         if hasSent, flushRequest != nil { flushRequest = .now }
-        // TLS may have received as well.
-        if bytes.hasUnread {
-            mayHaveArrived = true
-            electReader()
-        }
         return hasSent
     }
 

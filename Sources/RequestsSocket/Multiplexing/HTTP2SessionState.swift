@@ -31,7 +31,7 @@ struct HTTP2SessionState: ~Copyable {
     /// Whether the connection must carry no further exchange.
     private var isRetired = false
     var goAway: Frame.GoAway?
-    /// The ``capacity`` that was last reported to the pool, which assumes the same number at first.
+    /// The ``capacity`` that was last reported to the pool; at first the default, although the pool may presume fewer.
     private var knownCapacity: Int? = ConnectionState.presumedStreams
     /// Whether it was reported after the peer's SETTINGS had arrived; before that, the pool may presume another number.
     private var knowsSettings = false
@@ -157,6 +157,8 @@ extension HTTP2SessionState {
     ///
     /// With `isTimedOut`, the connection is in doubt if no frame has arrived since the exchange began to wait.
     mutating func leave(_ place: ExchangePlace, isTimedOut: Bool, over bytes: inout ByteStream) {
+        // So that no event of its own stream ends its wait, in place of that of another call.
+        endWait(of: place)
         let hasStream = place.stream != nil
         if let stream = place.stream {
             if isTimedOut { frames.timeOut(stream, waitingSince: place.waitStart ?? .now, at: .now) }
@@ -171,7 +173,6 @@ extension HTTP2SessionState {
             places.removeLast()
             place.index = nil
         }
-        endWait(of: place)
         if let event = place.event.take() { spareEvents.append(event) }
         passReading(from: place)
         // It may have been resumed to open a stream.
@@ -218,11 +219,11 @@ extension HTTP2SessionState {
         } else {
             passReading(from: place)
         }
-        // What the last receive has queued, such as an acknowledgement.
+        // The last receive may have queued output, such as an acknowledgement.
         if !isFull { requestFlush() }
         let event = place.event ?? spareEvents.popLast() ?? WakeEvent(on: reactor)
         place.event = event
-        place.wait = ExchangePlace.Wait(receives: !wanted.isEmpty, caller)
+        place.wait = ExchangePlace.Wait(for: wanted, caller)
         if !onSocket { rest(place) }
         if caller == .thread { waitingThreads += 1 }
         if timekeeper == nil, frames.deadline < .distantFuture {
@@ -287,7 +288,7 @@ extension HTTP2SessionState {
         return isAttendancePlanned
     }
 
-    /// Receives and sends, unless nothing may have arrived.
+    /// Receives and sends if bytes may have arrived.
     mutating func exchangeFrames(over bytes: inout ByteStream) {
         guard mayHaveArrived else { return }
         receiveAll(from: &bytes)
