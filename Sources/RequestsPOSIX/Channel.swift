@@ -256,11 +256,9 @@ extension Channel {
         }
     }
 
-    /// Requests one report of the directions of `wanted`, and of readiness that exists already, in place of the report
-    /// that was requested before.
+    /// Requests one report when a direction of `wanted` is ready, at once if it already is.
     ///
-    /// The peer's end is readiness of both directions. ``observe(with:)`` has set the function that receives the
-    /// report.
+    /// It replaces the previous request. If the peer closes, both directions are ready. Call ``observe(with:)`` first.
     package func requestReport(of wanted: Interest) throws(SystemError) {
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in

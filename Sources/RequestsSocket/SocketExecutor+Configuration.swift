@@ -9,18 +9,18 @@ extension SocketExecutor {
         /// The maximum number of connections to one origin, including the ones being established; the default is 64,
         /// the minimum 1.
         ///
-        /// An HTTP/2 connection counts once, however many calls share it. Further calls wait in the order of their
-        /// arrival, for at most the request's connect limit. A blocking call that a task makes may exceed this limit,
-        /// and ``maximumConnections``, by one connection after it has waited for 250 ms, because the tasks that hold
-        /// the connections may have no thread left to run on.
+        /// An HTTP/2 connection counts once, however many calls share it. Calls for which no connection has a place
+        /// wait in the order of their arrival, for at most the request's connect limit. A blocking call that a task
+        /// makes may exceed this limit, and ``maximumConnections``, by one connection after it has waited for 250 ms,
+        /// because the tasks that hold the connections may have no thread left to run on.
         public var maximumConnectionsPerOrigin = 64
 
         /// The maximum number of connections in total, including the ones being established; the default is 256, the
         /// minimum 1.
         ///
-        /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait. A
-        /// shared HTTP/2 connection that never becomes idle then accepts no further calls, and closes when its calls
-        /// have ended.
+        /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait. If
+        /// their origin has no connection, the shared HTTP/2 connection with the fewest calls accepts no further ones,
+        /// and closes when they have ended.
         public var maximumConnections = 256
 
         /// The maximum number of idle connections kept for one origin; the default is 8; 0 keeps none.

@@ -6,7 +6,7 @@ import RequestsTLS
 protocol PooledCarrier: Carrier {
     var connection: Connection { get }
 
-    /// Whether an earlier exchange used the connection.
+    /// Whether the connection has already carried an exchange; over HTTP/2, whether its server has responded before.
     var isReused: Bool { get }
 
     /// The times at which the connection was established; empty if an earlier exchange used it.
@@ -39,7 +39,8 @@ protocol PooledCarrier: Carrier {
 enum CarrierWait: Sendable {
     /// For the connection's socket.
     case socket(Interest)
-    /// For the event of a place, or in place for the directions of the socket; after `until` the connection is checked.
+    /// For the event of a place; a blocked thread first waits for the `inPlace` directions of the socket. At `until`,
+    /// the time limits of the connection are checked.
     case event(WakeEvent, of: ExchangePlace, inPlace: Interest, until: Deadline)
     /// No wait, but other tasks run first.
     case turn

@@ -3,8 +3,8 @@ import RequestsPOSIX
 
 /// A body that is read from its connection on demand: bytes are received only when the next piece is requested.
 ///
-/// At its end the connection returns to the pool. If the body fails, is cancelled, or is released before its end, the
-/// connection is closed.
+/// After its end, the connection, or the place on an HTTP/2 connection, returns to the pool. If the body fails, is
+/// cancelled or is released earlier, the connection is closed; over HTTP/2, only the stream is reset.
 struct SocketBodySource<C: PooledCarrier>: PulledSource, ~Copyable {
     private var exchange: UniqueBox<SocketExchange<C>>
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("HTTP/2: excluded requests")
 struct ExclusionTests {
-    /// Returns whether another transmission follows each one of a request whose streams end with `refusals`.
+    /// Returns, for each of `refusals` in turn, whether `request` may be sent again after it.
     private static func transmissions(
         of request: PreparedRequest, endingWith refusals: [StreamRefusal]
     ) throws -> [Bool] {

@@ -295,7 +295,9 @@ struct HTTP2EndTests {
 
     // MARK: Header lists
 
-    @Test("a request whose header exceeds the limit of its server is not sent, and its connection lives", .rows("H-8"))
+    @Test(
+        "a request whose header exceeds the limit of its server is not sent, and its connection remains usable",
+        .rows("H-8"))
     func largeRequestHeader() async throws {
         var limits = HTTP2Limits()
         limits.headBytes = 2_000
@@ -315,7 +317,7 @@ struct HTTP2EndTests {
         #expect(peer.notes == ["/first", "/last"] && peer.connections == 1)
     }
 
-    @Test("a response whose header exceeds the limit fails its call, and other streams live", .rows("H-8"))
+    @Test("a response whose header exceeds the limit fails its call, and other streams continue", .rows("H-8"))
     func largeResponseHeader() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             var kept: StreamSlot?

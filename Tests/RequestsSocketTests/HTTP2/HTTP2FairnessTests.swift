@@ -9,7 +9,7 @@ import Testing
 @Suite("HTTP/2: windows and turns", .tags(.concurrent), .timeLimit(.minutes(5)))
 struct HTTP2FairnessTests {
     @Test(
-        "responses of 64 KiB arrive whole beside an endless download, whose stream goes on between them",
+        "responses of 64 KiB arrive whole beside an endless download, which continues between them",
         .rows("H-32"), arguments: Secured.isAvailable ? [false, true] : [false])
     func downloads(isSecured: Bool) async throws {
         let tls = isSecured ? try Secured.server { $0.applicationProtocols = ["h2"] } : nil

@@ -63,12 +63,14 @@ struct HTTP2ViolationTests {
         Row("RST_STREAM of 3 bytes", RawFrame.of(3, on: 1, [0, 0, 8]), .frameSizeError),
     ]
 
-    /// Malformed responses, which end their stream only.
+    /// Violations that end only their stream.
     static let ofStreams = [
         Row("no :status", RawFrame.head([("a", "b")], ends: true), .protocolError),
         Row("two :status", RawFrame.head([(":status", "200"), (":status", "200")], ends: true), .protocolError),
         Row("a late :status", RawFrame.head([("a", "b"), (":status", "200")], ends: true), .protocolError),
-        Row("another pseudo-field", RawFrame.head([(":status", "200"), (":path", "/")], ends: true), .protocolError),
+        Row(
+            "another pseudo-header field", RawFrame.head([(":status", "200"), (":path", "/")], ends: true),
+            .protocolError),
         Row("the status 101", RawFrame.head([(":status", "101")]), .protocolError),
         Row("a status that is no number", RawFrame.head([(":status", "2x0")], ends: true), .protocolError),
         Row("a name in upper case", RawFrame.head([(":status", "200"), ("A", "b")], ends: true), .protocolError),
@@ -85,7 +87,7 @@ struct HTTP2ViolationTests {
             RawFrame.head([(":status", "200"), ("content-length", "5")]) + RawFrame.of(0, flags: 1, on: 1, [1]),
             .protocolError),
         Row(
-            "a pseudo-field in trailers", ok + RawFrame.head([(":status", "200")], ends: true), .protocolError),
+            "a pseudo-header field in trailers", ok + RawFrame.head([(":status", "200")], ends: true), .protocolError),
         Row("trailers that do not end the stream", ok + RawFrame.head([("a", "b")]), .protocolError),
         Row(
             "a window of a stream above 2^31 - 1", RawFrame.of(8, on: 1, RawFrame.number(0x7FFF_FFFF)),
