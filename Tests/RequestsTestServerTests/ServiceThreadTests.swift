@@ -93,7 +93,8 @@ struct ServiceThreadTests {
                 }
                 let expected = sent
                 try await server.waitUntil { $0.acceptedConnections == 400 && $0.receivedBytes == expected }
-                if let threads = try servingThreads() { #expect(threads <= 2) }
+                // On a busy machine, leaders that came late were replaced; at most 4 threads without work are kept.
+                if let threads = try servingThreads() { #expect(threads <= 6) }
                 for (number, client) in clients.enumerated() {
                     try await client.send(Array(bytes[(number % bytes.count)...]))
                     #expect(try await ServiceThreadTests.response(client).hasSuffix("x"))
