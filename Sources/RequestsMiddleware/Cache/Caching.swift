@@ -40,7 +40,7 @@ public struct Caching: Middleware {
             _ store: any CacheStore, _ partition: Partition, _ rules: Rules, _ now: @escaping @Sendable () -> Date
         ) {
             self.store = store
-            // Casts, because a store of a user has only the asynchronous functions of `CacheStore`.
+            // Casts, because a custom store has only the asynchronous functions of `CacheStore`.
             memory = store as? MemoryStore
             invalidations = (store as? any InvalidatedStore)?.invalidations ?? CacheInvalidations()
             self.partition = partition

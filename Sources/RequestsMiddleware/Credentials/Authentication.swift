@@ -14,7 +14,7 @@ package struct Authentication<Credentials: Authenticator>: Middleware {
     package init(with authenticator: Credentials, within environment: RequestEnvironment) {
         self.authenticator = authenticator
         scope = CredentialScope(environment)
-        // A cast, because an authenticator of a user computes its fields for each request.
+        // A cast, because a custom authenticator computes its fields for each request.
         ready = (authenticator as? any ReadyAuthenticator)?.ready
     }
 

@@ -34,7 +34,7 @@ public struct Observing: Middleware {
             self.seat = seat
             // A log that writes nothing observes no request.
             self.observers = observers.filter { ($0 as? RequestLogging)?.isOff != true }
-            // Casts, because observers of users always watch; only these two can have nothing to do.
+            // Casts, because custom observers are always active; only these two can have nothing to do.
             reports = self.observers.compactMap { $0 as? Reports }
             let counters = self.observers.compactMap { $0 as? ActivityCounter }
             onlyCounter = counters.count == 1 && reports.count + 1 == self.observers.count ? counters[0] : nil

@@ -67,7 +67,7 @@ public struct RequestMetrics: Observing.Observer {
     /// - Returns: Two measurements for each origin, of its used and its idle connections; none for an executor that
     ///   does not report its connections, such as URLSession.
     public static func connections(of executor: any RequestExecutor) -> [Measurement] {
-        // A cast, because executors of users and URLSession do not count connections.
+        // A cast, because custom executors and URLSession do not count connections.
         guard let counts = (executor.lastExecutor as? any CountsConnections)?.connectionCounts else { return [] }
         return counts.flatMap { count in
             [("active", count.active), ("idle", count.idle)].map { state, number in

@@ -45,7 +45,7 @@ struct HTTP2FairnessTests {
         #expect(await download.failure != nil)
         let sent = peer.notes.compactMap { Int($0) }
         #expect(sent.count == 100 && peer.connections == 1)
-        // The download has gone on: much more than its first window was sent.
+        // The download has continued: much more than its first window was sent.
         #expect(try #require(sent.last) > 1 << 20)
     }
 

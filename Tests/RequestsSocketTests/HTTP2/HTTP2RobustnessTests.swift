@@ -134,7 +134,9 @@ struct HTTP2RobustnessTests {
         #expect(peer.notes.sorted() == paths.sorted() && peer.connections <= 8)
     }
 
-    @Test("servers that end connections after 25 requests execute each of 300 requests at once", .rows("H-20", "H-44"))
+    @Test(
+        "servers that end connections after 25 requests execute each of 300 concurrent requests once",
+        .rows("H-20", "H-44"))
     func exclusions() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             var count = 0

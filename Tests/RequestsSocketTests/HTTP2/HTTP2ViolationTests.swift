@@ -121,7 +121,7 @@ struct HTTP2ViolationTests {
     }
 
     @Test(
-        "a malformed response resets its stream, and the connection carries other calls",
+        "a violation of one stream resets it, and the connection carries other calls",
         .rows("H-3", "H-9", "H-10", "H-13"),
         arguments: ofStreams, [false, true])
     func streams(row: Row, oneByOne: Bool) async throws {
