@@ -78,8 +78,8 @@ extension ConnectionState {
 
     /// Resets a stream, as for a cancelled call; does nothing if it has ended.
     ///
-    /// Servers treat many cancellations as an attack. So after 500 cancellations the connection accepts no more streams;
-    /// each second, 30 cancellations are forgotten.
+    /// Servers treat many cancellations as an attack. So after 500 cancellations the connection accepts no more
+    /// streams; each second, 30 cancellations are forgotten.
     package mutating func reset(_ slot: StreamSlot, _ code: HTTP2ErrorCode, at now: Deadline) {
         guard failure == nil, let index = streams.index(of: slot) else { return }
         if role == .client, code == .cancel, !cancellations.add(at: now) { hasDrained = true }
