@@ -138,8 +138,8 @@ struct HTTP2CancellationTests {
                 }
                 group.addTask {
                     while finished.value < 8 {
-                        let response = try await executor.execute(other)
-                        #expect(response.text == "ok" && response.metrics.transmissions == 1)
+                        let text = try await executor.execute(other).text
+                        #expect(text == "ok")
                     }
                 }
                 try await group.waitForAll()
