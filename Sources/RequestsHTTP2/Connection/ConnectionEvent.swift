@@ -24,7 +24,7 @@ package enum ConnectionEvent: Sendable {
     case trailers(StreamSlot, Header)
     /// The peer has sent the whole message.
     case ended(StreamSlot)
-    /// The stream has ended early; its slot is no longer valid.
+    /// The stream has ended early, and its slot is invalid.
     case reset(StreamSlot, StreamReset)
     /// The stream can send more, after ``ConnectionState/write(_:_:endsStream:)`` accepted only a part.
     case capacity(StreamSlot)

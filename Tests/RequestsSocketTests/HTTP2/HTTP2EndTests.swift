@@ -30,7 +30,7 @@ struct HTTP2EndTests {
         await eventually { peer.notes == ["GOAWAY NO_ERROR"] && executor.connections.open == 0 }
     }
 
-    @Test("a drained executor sends GOAWAY after its running stream has ended whole", .rows("H-51"))
+    @Test("drain lets a running stream finish, refuses new calls, and sends GOAWAY at the end", .rows("H-51"))
     func draining() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             guard let request = script.request(on: line) else { return }

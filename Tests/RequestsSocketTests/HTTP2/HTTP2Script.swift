@@ -28,7 +28,7 @@ final class HTTP2Script {
     private var arrivals: [Arrival] = []
     /// Reads the frames of the client once more, for ``frame(on:where:)``.
     private var reader = FrameReader(.server)
-    /// The frames that have arrived, without those of messages.
+    /// The frames that have arrived, except HEADERS and DATA.
     private(set) var frames: [Frame] = []
     /// The number of PINGs since a message was last sent.
     private(set) var pings = 0

@@ -309,30 +309,6 @@ struct HTTP2SharingTests {
         #expect(peer.connections == 2)
     }
 
-    @Test("drain lets running streams finish, and refuses new calls", .rows("H-51"))
-    func draining() async throws {
-        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
-            while let request = script.request(on: line) {
-                peer.note("request")
-                _ = peer.waitForResume()
-                script.respond(to: request.slot, on: line)
-            }
-            peer.note("end")
-        }
-        let executor = SocketExecutor.http2()
-        let request = try peer.request()
-        let call = Task { try await executor.execute(request).text }
-        await eventually { peer.notes == ["request"] }
-        let drain = Task { await executor.drain(until: .now + .seconds(60)) }
-        await eventually { executor.isDraining }
-        #expect(await executor.failure(of: request)?.reason == .executorClosed)
-        peer.resume()
-        #expect(try await call.value == "ok")
-        #expect(await drain.value)
-        await eventually { peer.notes == ["request", "end"] }
-        #expect(executor.connections.open == 0)
-    }
-
     @Test(
         "blocked threads and tasks share connections on few threads", .rows("H-31", "R-52"),
         arguments: [1, 2, 16], [1, 3])
