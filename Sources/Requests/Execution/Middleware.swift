@@ -19,8 +19,7 @@ public protocol Middleware: Sendable {
     /// Handles `request` and returns the response to it.
     ///
     /// - Parameters:
-    ///   - request: The request, as the caller or the previous middleware passed it on. It belongs to its call, which
-    ///     follows redirects: to perform a request again later, keep ``RawResponse/request`` of the response instead.
+    ///   - request: The request, as the caller or the previous middleware passed it on.
     ///   - next: The next executor. Call it once, several times, later, from child tasks or not at all.
     /// - Returns: The response for the caller.
     /// - Throws: ``RequestError``, created by the middleware or thrown by `next`.
@@ -70,7 +69,7 @@ public final class Intercepted: RequestExecutor {
 
     /// Passes `request` to the middleware.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        try await execute(request, recordingIn: SentRequest())
+        try await execute(request.outsideOfCall, recordingIn: SentRequest(isPartOfCall: request.isPartOfCall))
     }
 
     /// Passes `request` to the middleware, and records the request that is sent.

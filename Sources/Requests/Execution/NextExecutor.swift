@@ -19,18 +19,38 @@ final class NextExecutor: RequestExecutor {
         do throws(RequestError) {
             // One record for the whole chain, written at its last executor (decision 0066).
             if let base = chain.baseOfChain { return try await base.execute(request, recordingIn: sent) }
-            let response = try await chain.base.sending(request)
+            var last = request
+            last.isPartOfCall = sent.isPartOfCall
+            let response = try await chain.base.sending(last)
             sent.record(response)
             return response
         } catch {
             throw error.adding(request: request)
         }
     }
+
+    /// Returns ``PreparedRequest/drain(of:)`` as the last executor of the chain applies it to `request`.
+    fileprivate func drain(of head: ResponseHead, to request: PreparedRequest) -> RedirectDrain? {
+        var last = request
+        last.isPartOfCall = sent.isPartOfCall
+        return last.drain(of: head)
+    }
 }
 
-/// The last request that a call has sent through a chain, for responses that middleware creates itself.
+/// The record that the stages of a chain share while it performs a request.
+///
+/// Only the last executor receives a request that is marked as part of a call: middleware can keep a request and
+/// perform it later.
 final class SentRequest: Sendable {
+    /// Whether a call uses the chain.
+    let isPartOfCall: Bool
+
+    /// The last request that has been sent, for responses that middleware creates itself.
     private let last = Lock(Last())
+
+    init(isPartOfCall: Bool) {
+        self.isPartOfCall = isPartOfCall
+    }
 
     private struct Last {
         var request: PreparedRequest?
@@ -54,6 +74,13 @@ final class SentRequest: Sendable {
 }
 
 extension RequestExecutor {
+    /// Returns the limits for reading the body of `head`, the response of this executor to `request`, if the call will
+    /// follow it as a redirect; nil if the body is needed.
+    package func drain(of head: ResponseHead, to request: PreparedRequest) -> RedirectDrain? {
+        // Only `next` knows of the call: the requests that middleware receives are not marked.
+        (self as? NextExecutor)?.drain(of: head, to: request)
+    }
+
     /// Performs `request`, and adds it to a response or an error that does not name a request.
     ///
     /// A chain names the request itself, because its middleware may have changed it.

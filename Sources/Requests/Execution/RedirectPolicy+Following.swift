@@ -126,13 +126,14 @@ extension PreparedRequest {
     /// A failure of such a body does not fail the call: the executor returns the response with the bytes that it has
     /// read, and closes the connection unless it has read the whole body (decision 0021).
     package func drain(of head: ResponseHead) -> RedirectDrain? {
-        // Nearly every response returns here.
-        guard head.status.isFollowable, isPartOfCall, follows(head) else { return nil }
+        guard isPartOfCall, follows(head) else { return nil }
         return RedirectDrain(limit: max(0, redirectPolicy.drainLimit), timeout: redirectPolicy.drainTimeout)
     }
 
+    /// Whether a call with this request follows `head`, as far as its redirect policy decides.
     package func follows(_ head: ResponseHead) -> Bool {
-        redirectPolicy.follows(self, after: head)
+        // Nearly every response returns here.
+        head.status.isFollowable && redirectPolicy.follows(self, after: head)
     }
 }
 

@@ -23,6 +23,31 @@ extension Scenario {
             }
         },
         Scenario(
+            name: "a request that middleware keeps is performed later as a new one", rows: ["R-20"], group: .redirects
+        ) { context in
+            let body = Data(count: 100_000)
+            let mock = MockExecutor { request in
+                guard request.target.path == "/" else { return .ok("next") }
+                var redirect = MockResponse.redirect(to: "/next")
+                redirect.body = [.bytes(body)]
+                return redirect
+            }
+            try await context.run(serving: mock) { client in
+                let kept = EventRecorder<PreparedRequest>()
+                // Two in the chain, because the inner one receives the request from `next`.
+                let executor = client.executor.intercepting { request, next in
+                    kept.record(request)
+                    return try await next.execute(request)
+                }.intercepting { request, next in try await next.execute(request) }
+                let response = try await executor.response(for: client.client.api.get(.text, from: "/"))
+                try expect("the followed response", response.value, is: "next")
+                guard let request = kept.all.first else { throw ConformanceFailure("no request was kept") }
+                let later = try await client.executor.execute(request)
+                try expect("the status", later.status, is: 302)
+                try expect("the body", try later.collected, is: body)
+            }
+        },
+        Scenario(
             name: "one request performed many times at once is not changed, and has the same response each time",
             rows: ["R-68"], group: .bodies
         ) { context in

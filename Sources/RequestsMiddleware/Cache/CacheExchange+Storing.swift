@@ -232,7 +232,7 @@ extension CacheExchange {
 extension PreparedRequest {
     /// Returns whether `data` is the whole body of a response; the body of a followed redirect may be cut.
     fileprivate func hasWholeBody(of response: RawResponse, _ data: Data) -> Bool {
-        guard drain(of: response.head) != nil else { return true }
+        guard follows(response.head) else { return true }
         return response.header[.contentLength].flatMap { Int($0) } == data.count
     }
 }

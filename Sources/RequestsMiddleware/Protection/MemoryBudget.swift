@@ -52,7 +52,7 @@ public final class MemoryBudget: Middleware {
         streamed.delivery = .streamed
         var response = try await next.execute(streamed)
         guard case .stream(let stream) = response.body else { return response }
-        if let drain = request.drain(of: response.head) {
+        if let drain = next.drain(of: response.head, to: request) {
             response.body = .bytes(try await stream.beginning(drain.limit))
             return response
         }

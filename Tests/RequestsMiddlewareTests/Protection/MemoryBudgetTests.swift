@@ -162,8 +162,9 @@ struct MemoryBudgetTests {
     func calls(transport: Transport) async throws {
         let server = MockExecutor { request in
             guard request.target.path == "/a" else { return .ok("done") }
+            // The body does not fit, and is not needed.
             return MockResponse(
-                status: 302, header: [Field(name: .location, value: "/b")], body: [.bytes(Data("moved".utf8))])
+                status: 302, header: [Field(name: .location, value: "/b")], body: [.bytes(Data(count: 2 << 20))])
         }
         let budget = MemoryBudget(1 << 20)
         try await transport.run(serving: server) { api, executor in
