@@ -69,7 +69,9 @@ public final class Intercepted: RequestExecutor {
 
     /// Passes `request` to the middleware.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        try await execute(request.outsideOfCall, recordingIn: SentRequest(isPartOfCall: request.isPartOfCall))
+        let sent = SentRequest(isPartOfCall: request.isPartOfCall)
+        defer { sent.end() }
+        return try await execute(request.outsideOfCall, recordingIn: sent)
     }
 
     /// Passes `request` to the middleware, and records the request that is sent.

@@ -29,12 +29,8 @@ final class NextExecutor: RequestExecutor {
         }
     }
 
-    /// Returns ``PreparedRequest/drain(of:)`` as the last executor of the chain applies it to `request`.
-    fileprivate func drain(of head: ResponseHead, to request: PreparedRequest) -> RedirectDrain? {
-        var last = request
-        last.isPartOfCall = sent.isPartOfCall
-        return last.drain(of: head)
-    }
+    /// Whether a call waits for the response of the chain.
+    fileprivate var isPartOfCall: Bool { sent.isPartOfCall }
 }
 
 /// The record that the stages of a chain share while it performs a request.
@@ -42,23 +38,32 @@ final class NextExecutor: RequestExecutor {
 /// Only the last executor receives a request that is marked as part of a call: middleware can keep a request and
 /// perform it later.
 final class SentRequest: Sendable {
-    /// Whether a call uses the chain.
-    let isPartOfCall: Bool
-
-    /// The last request that has been sent, for responses that middleware creates itself.
-    private let last = Lock(Last())
-
-    init(isPartOfCall: Bool) {
-        self.isPartOfCall = isPartOfCall
-    }
-
-    private struct Last {
+    private struct State {
+        var isPartOfCall: Bool
+        /// The last request that has been sent, for responses that middleware creates itself.
         var request: PreparedRequest?
         var secretsOfExecutor: [Field] = []
     }
 
+    private let state: Lock<State>
+
+    init(isPartOfCall: Bool) {
+        state = Lock(State(isPartOfCall: isPartOfCall))
+    }
+
+    /// Whether a call waits for the response of the chain.
+    var isPartOfCall: Bool { state.withLock { $0.isPartOfCall } }
+
     func record(_ response: RawResponse) {
-        last.withLock { $0 = Last(request: response.request, secretsOfExecutor: response.secretsOfExecutor) }
+        state.withLock { state in
+            state.request = response.request
+            state.secretsOfExecutor = response.secretsOfExecutor
+        }
+    }
+
+    /// Records that the chain has responded: middleware may keep `next` and call it later, outside the call.
+    func end() {
+        state.withLock { $0 = State(isPartOfCall: false) }
     }
 
     /// Returns `response` with its request: its own, or else the last one that was sent.
@@ -66,7 +71,7 @@ final class SentRequest: Sendable {
     /// A response from a cache has no request, even if the cache has sent a request to replace it.
     func named(_ response: consuming RawResponse) -> RawResponse {
         guard response.request == nil, response.metrics.cacheStatus?.isHit != true else { return response }
-        let last = last.withLock { $0 }
+        let last = state.withLock { $0 }
         response.request = last.request
         response.secretsOfExecutor = last.secretsOfExecutor
         return response
@@ -74,11 +79,17 @@ final class SentRequest: Sendable {
 }
 
 extension RequestExecutor {
+    /// Whether this executor is the `next` of middleware whose request a call performs.
+    ///
+    /// The requests that middleware receives are not marked.
+    package var isPartOfCall: Bool { (self as? NextExecutor)?.isPartOfCall ?? false }
+
     /// Returns the limits for reading the body of `head`, the response of this executor to `request`, if the call will
     /// follow it as a redirect; nil if the body is needed.
     package func drain(of head: ResponseHead, to request: PreparedRequest) -> RedirectDrain? {
-        // Only `next` knows of the call: the requests that middleware receives are not marked.
-        (self as? NextExecutor)?.drain(of: head, to: request)
+        var last = request
+        last.isPartOfCall = isPartOfCall
+        return last.drain(of: head)
     }
 
     /// Performs `request`, and adds it to a response or an error that does not name a request.

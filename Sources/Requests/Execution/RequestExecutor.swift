@@ -22,6 +22,9 @@
 public protocol RequestExecutor: Sendable {
     /// Sends `request` and returns the response.
     ///
+    /// A call does not need the whole body of a redirect that it follows, and its request says so. To perform the
+    /// request again later, keep ``RawResponse/request`` instead.
+    ///
     /// - Throws: ``RequestError`` with the request and a reason that is the same for every executor.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse
 

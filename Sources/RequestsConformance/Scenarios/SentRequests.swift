@@ -34,17 +34,21 @@ extension Scenario {
             }
             try await context.run(serving: mock) { client in
                 let kept = EventRecorder<PreparedRequest>()
+                let remainders = EventRecorder<any RequestExecutor>()
                 // Two in the chain, because the inner one receives the request from `next`.
                 let executor = client.executor.intercepting { request, next in
                     kept.record(request)
+                    remainders.record(next)
                     return try await next.execute(request)
                 }.intercepting { request, next in try await next.execute(request) }
                 let response = try await executor.response(for: client.client.api.get(.text, from: "/"))
                 try expect("the followed response", response.value, is: "next")
                 guard let request = kept.all.first else { throw ConformanceFailure("no request was kept") }
-                let later = try await client.executor.execute(request)
-                try expect("the status", later.status, is: 302)
-                try expect("the body", try later.collected, is: body)
+                for executor in [client.executor, executor] + remainders.all.prefix(1) {
+                    let later = try await executor.execute(request)
+                    try expect("the status", later.status, is: 302)
+                    try expect("the body", try later.collected, is: body)
+                }
             }
         },
         Scenario(
