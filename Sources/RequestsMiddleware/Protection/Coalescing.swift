@@ -25,9 +25,12 @@ public struct Coalescing: Middleware {
         /// A text that identifies the users whose credentials are added behind this middleware, as far as they are
         /// known.
         let caller: String
+        /// Whether a call performs the request: the body of a redirect that it follows may be cut.
+        let isPartOfCall: Bool
 
-        init(_ request: PreparedRequest, from caller: String) {
-            self.caller = caller
+        init(_ request: PreparedRequest, before next: any RequestExecutor) {
+            caller = next.caller(of: request)
+            isPartOfCall = next.isPartOfCall
             var request = request
             if request.header.contains(where: \.name.isTraceContext) {
                 request.header.removeAll(where: \.name.isTraceContext)
@@ -50,7 +53,7 @@ public struct Coalescing: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard request.canBeCoalesced else { return try await next.execute(request) }
-        let key = Key(request, from: next.caller(of: request))
+        let key = Key(request, before: next)
         if let result = try await exchanges.join(key, for: request) { return try result.get() }
         do throws(RequestError) {
             let response = try await next.execute(request)

@@ -103,6 +103,29 @@ struct CoalescingTests {
         #expect(mock.recordedCount == 2)
     }
 
+    @Test("an exchange without a call receives the whole body of a redirect, although a call follows that redirect")
+    func redirects() async throws {
+        let isOpen = Lock(false)
+        let body = Data(count: 100_000)
+        let mock = MockExecutor { request in
+            guard request.target.path == "/" else { return .ok("next") }
+            while !isOpen.withLock({ $0 }) { await Task.yield() }
+            var redirect = MockResponse.redirect(to: "/next")
+            redirect.body = [.bytes(body)]
+            return redirect
+        }
+        let arrivals = Arrivals()
+        let executor = arrivals.counting(before: mock.coalescing())
+        let request = AnonymousRequestProvider("http://e.com").get(.text, from: "/")
+        let call = Task { try await executor.perform(request) }
+        await arrivals.wait(for: 1)
+        let exchange = Task { try await executor.execute(request.prepared()) }
+        await arrivals.wait(for: 2)
+        isOpen.withLock { $0 = true }
+        #expect(try await call.value == "next")
+        #expect(try await exchange.value.body.data == body)
+    }
+
     @Test("requests that differ in anything that is sent, or that are not GET or HEAD, are sent each")
     func different() async throws {
         let gate = Gate()
