@@ -5,15 +5,15 @@ import Testing
 
 /// An executor of a user, which does not name the request in its responses and errors.
 private struct OwnExecutor: RequestExecutor {
-    let fails: Bool
-
-    init(fails: Bool = false) {
-        self.fails = fails
-    }
+    var fails = false
+    var streams = false
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         if fails { throw RequestError(.connectionLost) }
-        return RawResponse(head: ResponseHead(status: 200, target: request.target), body: .bytes(Data("own".utf8)))
+        let data = Data("own".utf8)
+        return RawResponse(
+            head: ResponseHead(status: 200, target: request.target),
+            body: streams ? .stream(ResponseStream(data)) : .bytes(data))
     }
 }
 
@@ -110,23 +110,50 @@ struct SentRequestTests {
         #expect(try request == api.get(.text, from: "/a").prepared() && !request.isPartOfCall)
     }
 
+    /// A request with a body of 100 MB, and whether that has been freed.
+    private func upload<Resource>(
+        receiving decoder: ResponseDecoder<Resource>
+    ) -> (Request<AnonymousRequestProvider, Resource>, isFreed: @Sendable () -> Bool) {
+        let count = 100_000_000
+        let freed = FreedFlag()
+        let data = Data(
+            bytesNoCopy: UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16), count: count,
+            deallocator: .custom { pointer, _ in
+                pointer.deallocate()
+                freed.value.withLock { $0 = true }
+            })
+        let request = api.post(.raw(data: data, contentType: .binary), to: "/a", receiving: decoder)
+        return (request, { freed.value.withLock { $0 } })
+    }
+
+    private final class FreedFlag: Sendable {
+        let value = Lock(false)
+    }
+
     @Test("a response that is kept keeps no upload in memory")
     func uploads() async throws {
-        let isFreed = Lock(false)
-        let bytes = UnsafeMutableRawPointer.allocate(byteCount: 100_000_000, alignment: 16)
-        func upload(to executor: some RequestExecutor) async throws -> TypedResponse<String> {
-            let data = Data(
-                bytesNoCopy: bytes, count: 100_000_000,
-                deallocator: .custom { pointer, _ in
-                    pointer.deallocate()
-                    isFreed.withLock { $0 = true }
-                })
-            let request = api.post(.raw(data: data, contentType: .binary), to: "/a", receiving: .text)
-            return try await executor.response(for: request)
+        func perform() async throws -> (TypedResponse<String>, isFreed: @Sendable () -> Bool) {
+            let (request, isFreed) = upload(receiving: .text)
+            return (try await OwnExecutor().adding("X-Late").response(for: request), isFreed)
         }
-        let response = try await upload(to: OwnExecutor().adding("X-Late"))
-        #expect(isFreed.withLock { $0 })
+        let (response, isFreed) = try await perform()
+        #expect(isFreed())
         #expect(response.request?.method == .post && response.request?.header["X-Late"] == "1")
+    }
+
+    @Test("a stream keeps its upload in memory for its errors, until it is released")
+    func uploadsOfStreams() async throws {
+        func perform() async throws -> (ResponseStream.Chunks, isFreed: @Sendable () -> Bool) {
+            let (request, isFreed) = upload(receiving: .chunks)
+            return (try await OwnExecutor(streams: true).adding("X-Late").perform(request), isFreed)
+        }
+        func read() async throws -> (@Sendable () -> Bool) {
+            let (chunks, isFreed) = try await perform()
+            for try await chunk in chunks { #expect(chunk == Data("own".utf8)) }
+            withExtendedLifetime(chunks) { #expect(!isFreed()) }
+            return isFreed
+        }
+        #expect(try await read()())
     }
 
     @Test("descriptions of a request's head contain no secrets")
