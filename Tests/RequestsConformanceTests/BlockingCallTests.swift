@@ -36,13 +36,13 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async ->
     }
 }
 
-private typealias Texts = Request<AnonymousRequestProvider, String>
+typealias Texts = Request<AnonymousRequestProvider, String>
 
 extension Client {
     /// Performs `request` and blocks the thread.
     ///
     /// An async function cannot call `performAndWait(_:)` directly.
-    fileprivate func block<Resource>(on request: Request<API, Resource>) -> Result<Resource, RequestError> {
+    func block<Resource>(on request: Request<API, Resource>) -> Result<Resource, RequestError> {
         Result { () throws(RequestError) in try performAndWait(request) }
     }
 }
@@ -56,7 +56,7 @@ private func intercepted(
 private func thisThread() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }
 
 /// Runs jobs on threads that they may block, outside the pool, which other blocked calls may need.
-private final class BlockingTaskExecutor: TaskExecutor {
+final class BlockingTaskExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "test.blocking")
 
     func enqueue(_ job: consuming ExecutorJob) {
