@@ -85,6 +85,38 @@ struct SentRequestTests {
         #expect(try await executor.adding("X-Outer").response(for: api.get(.text, from: "/a")).request == nil)
     }
 
+    @Test("an error that middleware throws about a response names the request as sent, and prints no secret of it")
+    func ownErrors() async throws {
+        struct Refusal: Error, CustomStringConvertible {
+            let description: String
+        }
+        let text = "you sent hunter22"
+        let echo = MockExecutor(.ok(text)).intercepting { request, next in
+            var request = request
+            request.header["X-Api-Key"] = "hunter22"
+            return try await next.execute(request)
+        }
+        let chains = [
+            echo.intercepting { request, next in
+                let response = try await next.execute(request)
+                throw RequestError(.other, response: response.head, body: Data(text.utf8))
+            },
+            echo.intercepting { request, next in
+                _ = try await next.execute(request)
+                throw Refusal(description: text)
+            },
+        ]
+        for executor in chains {
+            let error = await #expect(throws: RequestError.self) {
+                try await executor.adding("X-Outer").perform(api.get(.text, from: "/a"))
+            }
+            let sent = try #require(error?.request)
+            #expect(sent.header["X-Api-Key"] == "hunter22" && sent.header["X-Outer"] == "1")
+            let printed = String(reflecting: error)
+            #expect(printed.contains("you sent") && !printed.contains("hunter22"), "\(printed)")
+        }
+    }
+
     @Test("neither middleware nor an error receives a request that belongs to its call")
     func outsideOfCalls() async throws {
         let kept = Lock<[PreparedRequest]>([])

@@ -163,12 +163,15 @@ extension RequestError {
         secrets.isEmpty ? self : changing { $0.secretsOfExecutor = secrets }
     }
 
+    /// Returns this error with `response` and its request as it was sent, or `request` if that is unknown.
+    package func adding(_ response: RawResponse, to request: PreparedRequest) -> RequestError {
+        adding(request: response.request ?? request, response: response.head, body: response.collectedBody)
+            .adding(secretsOfExecutor: response.secretsOfExecutor)
+    }
+
     /// Returns this error with the evidence of a call: `response` and its request, or `request` if that is unknown.
     func adding(_ response: RawResponse, to request: PreparedRequest, attempts: Int) -> RequestError {
-        adding(
-            request: response.request ?? request, response: response.head, body: response.collectedBody,
-            attempts: attempts
-        ).adding(secretsOfExecutor: response.secretsOfExecutor).adding(retryRefusal: response.metrics.retryRefusal)
+        adding(response, to: request).adding(attempts: attempts).adding(retryRefusal: response.metrics.retryRefusal)
     }
 
     /// Returns this error with `retries`, which come before the retries it has already.

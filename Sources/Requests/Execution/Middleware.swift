@@ -76,8 +76,12 @@ public final class Intercepted: RequestExecutor {
 
     /// Passes `request` to the middleware, and records the request that is sent.
     func execute(_ request: PreparedRequest, recordingIn sent: SentRequest) async throws(RequestError) -> RawResponse {
-        sent.named(
-            try await middleware.intercept(request, next: NextExecutor(in: self, for: request, recordingIn: sent)))
+        do throws(RequestError) {
+            return sent.named(
+                try await middleware.intercept(request, next: NextExecutor(in: self, for: request, recordingIn: sent)))
+        } catch {
+            throw sent.named(error)
+        }
     }
 }
 

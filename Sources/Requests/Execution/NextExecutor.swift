@@ -40,7 +40,7 @@ final class NextExecutor: RequestExecutor {
 final class SentRequest: Sendable {
     private struct State {
         var isPartOfCall: Bool
-        /// The last request that has been sent, for responses that middleware creates itself.
+        /// The last request that has been sent, for responses and errors that middleware creates itself.
         var request: PreparedRequest?
         var secretsOfExecutor: [Field] = []
     }
@@ -75,6 +75,15 @@ final class SentRequest: Sendable {
         response.request = last.request
         response.secretsOfExecutor = last.secretsOfExecutor
         return response
+    }
+
+    /// Returns `error` with its request: its own, or else the last one that was sent.
+    ///
+    /// Middleware may throw an error about a response, which can repeat secrets that were added behind it.
+    func named(_ error: RequestError) -> RequestError {
+        guard error.request == nil else { return error }
+        let last = state.withLock { $0 }
+        return error.adding(request: last.request).adding(secretsOfExecutor: last.secretsOfExecutor)
     }
 }
 

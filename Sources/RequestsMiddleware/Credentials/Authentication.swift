@@ -208,6 +208,7 @@ extension Authentication {
             return credentials
         } catch {
             throw error.adding(exchange.response, to: exchange.sent)
+                .adding(repetitions: exchange.response.metrics.retries)
         }
     }
 
@@ -229,14 +230,6 @@ extension Authentication {
 /// Authenticators behind the one that repeats the request read it.
 private enum EarlierRejections: RequestAttributes.Key {
     typealias Value = [RawResponse.Metrics.Retry]
-}
-
-extension RequestError {
-    /// Returns this error of an authenticator, with the response that it handled and the earlier repetitions.
-    fileprivate func adding(_ response: RawResponse, to request: PreparedRequest) -> RequestError {
-        adding(request: request, response: response.head, body: response.bytes).adding(
-            repetitions: response.metrics.retries)
-    }
 }
 
 extension HTTPStatus {

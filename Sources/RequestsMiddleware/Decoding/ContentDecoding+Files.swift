@@ -20,11 +20,10 @@ extension ContentDecoding {
             }
             try writer.finish()
         } catch let error as RequestError {
-            throw error.adding(request: request, response: response.head)
+            throw error.adding(response: response.head)
         } catch {
             throw RequestError(
-                .fileAccessFailed, detail: "\(error)", underlying: error, request: request,
-                response: response.head)
+                .fileAccessFailed, detail: "\(error)", underlying: error, response: response.head)
         }
         var written = response
         written.body = .file(path: path)

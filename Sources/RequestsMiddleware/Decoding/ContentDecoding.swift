@@ -129,7 +129,7 @@ extension ContentDecoding {
         }
         var decoded = response.withoutCodings(ofLength: stream.length)
         let body = DecodedBody(chain, of: stream, to: request)
-        decoded.body = .stream(ResponseStream(PulledBody(body, request, decoded.head)))
+        decoded.body = .stream(ResponseStream(PulledBody(body, response.request ?? request, decoded.head)))
         return decoded
     }
 
@@ -156,7 +156,7 @@ extension ContentDecoding {
                 whole.append(piece)
             }
         } catch {
-            throw error.adding(request: request, response: decoded.head, body: whole)
+            throw error.adding(response: decoded.head, body: whole)
         }
         var collected = decoded
         collected.metrics.encodedBodyLength = body.encodedCount
@@ -178,7 +178,7 @@ extension ContentDecoding {
                 list.codings(of: codings, limit: limits.codings), named: list.names, limits: limits,
                 until: request.end(of: head))
         } catch {
-            throw error.adding(request: request, response: head)
+            throw error.adding(response: head)
         }
     }
 }
@@ -222,7 +222,7 @@ extension RawResponse {
     /// Returns this response with its body unchanged, collected if the request requires that.
     fileprivate func delivered(to request: PreparedRequest) async throws(RequestError) -> RawResponse {
         guard case .collected(let limit) = request.delivery, case .stream(let stream) = body else {
-            try checkSize(within: request.delivery, of: request)
+            try checkSize(within: request.delivery)
             return self
         }
         var (copy, whole) = (self, Data())
@@ -235,7 +235,7 @@ extension RawResponse {
                 whole.append(chunk)
             }
         } catch {
-            throw error.adding(request: request, response: head, body: whole)
+            throw error.adding(response: head, body: whole)
         }
         copy.body = .bytes(whole)
         copy.trailers = stream.trailers
@@ -245,13 +245,11 @@ extension RawResponse {
     /// Checks the length of the body if it is in memory.
     ///
     /// - Throws: `RequestError` with `tooLarge` if the body is longer than `delivery` allows.
-    fileprivate func checkSize(
-        within delivery: ResponseBody.Delivery, of request: PreparedRequest
-    ) throws(RequestError) {
+    fileprivate func checkSize(within delivery: ResponseBody.Delivery) throws(RequestError) {
         guard case .collected(let limit) = delivery, case .bytes(let data) = body, data.count > max(0, limit) else {
             return
         }
-        throw Self.bodyTooLarge(limit).adding(request: request, response: head, body: data.prefix(max(0, limit)))
+        throw Self.bodyTooLarge(limit).adding(response: head, body: data.prefix(max(0, limit)))
     }
 
     private static func bodyTooLarge(_ limit: Int) -> RequestError {

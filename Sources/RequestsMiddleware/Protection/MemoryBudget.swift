@@ -59,7 +59,7 @@ public final class MemoryBudget: Middleware {
         do throws(RequestError) {
             response.body = .bytes(try await collect(stream, max(0, limit), for: request))
         } catch {
-            throw error.adding(request: request, response: response.head)
+            throw error.adding(response: response.head)
         }
         response.trailers = stream.trailers
         if let metrics = stream.metrics { response.metrics = metrics }

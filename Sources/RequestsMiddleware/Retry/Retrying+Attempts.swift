@@ -78,10 +78,7 @@ extension Retrying {
     ) -> RetryPolicy.Failure {
         let error: RequestError
         switch result {
-        case .success(let response):
-            var body: Data?
-            if case .bytes(let data) = response.body { body = data }
-            error = RequestError(.unacceptableStatus, request: request, response: response.head, body: body)
+        case .success(let response): error = RequestError(.unacceptableStatus).adding(response, to: request)
         case .failure(let failure): error = failure.adding(request: request)
         }
         let now = clock.date()
