@@ -106,6 +106,16 @@ struct SentRequestTests {
                 throw Refusal(description: text)
             },
         ]
+        let receiving = echo.intercepting { request, next in
+            let response = try await next.execute(request)
+            throw RequestError(.other, request: request, response: response.head, body: Data(text.utf8))
+        }
+        let error = await #expect(throws: RequestError.self) {
+            try await receiving.adding("X-Outer").perform(api.get(.text, from: "/a"))
+        }
+        #expect(error?.request?.header.contains("X-Api-Key") == false)
+        let printed = String(reflecting: error)
+        #expect(printed.contains("you sent") && !printed.contains("hunter22"), "\(printed)")
         for executor in chains {
             let error = await #expect(throws: RequestError.self) {
                 try await executor.adding("X-Outer").perform(api.get(.text, from: "/a"))

@@ -79,11 +79,16 @@ final class SentRequest: Sendable {
 
     /// Returns `error` with its request: its own, or else the last one that was sent.
     ///
-    /// Middleware may throw an error about a response, which can repeat secrets that were added behind it.
+    /// Middleware may throw an error about a response, which can repeat secrets that were added behind it. They are
+    /// redacted even if the error names the request that the middleware has received.
     func named(_ error: RequestError) -> RequestError {
-        guard error.request == nil else { return error }
         let last = state.withLock { $0 }
-        return error.adding(request: last.request).adding(secretsOfExecutor: last.secretsOfExecutor)
+        guard let own = error.request else {
+            return error.adding(request: last.request).adding(secretsOfExecutor: last.secretsOfExecutor)
+        }
+        let sent = (last.request?.secretFields ?? []) + last.secretsOfExecutor
+        let added = sent.filter { !own.header.list.contains($0) && !error.secretsOfExecutor.contains($0) }
+        return added.isEmpty ? error : error.adding(secretsOfExecutor: error.secretsOfExecutor + added)
     }
 }
 
@@ -119,6 +124,12 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
+    /// The fields of the header whose values no description prints.
+    fileprivate var secretFields: [Field] {
+        let names = redirectPolicy.sensitiveFields
+        return header.list.filter { Redaction.standard.isSecret($0.name) || names.contains($0.name) }
+    }
+
     /// Returns this request, which middleware made from `original`, without new secrets if the call has left its
     /// origin.
     ///
