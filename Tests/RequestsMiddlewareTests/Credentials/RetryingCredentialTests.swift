@@ -82,6 +82,12 @@ struct RetryingCredentialTests {
             #expect(error?.attempts == statuses.count && error?.retries.count == statuses.count - 1)
             #expect(error?.debugDescription.contains("401 Unauthorized, repeated with other credentials after") == true)
         }
+        // A status that is not repeated says nothing of credentials.
+        let single = await failure { () async throws(RequestError) in
+            try await scripted([404]).authenticating(with: NumberedTokens(), within: environment)
+                .perform(api.get(.data, from: "/x"))
+        }
+        #expect(single?.attempts == 1 && single?.debugDescription.contains("credentials") == false)
         // Without a call around it, an executor counts them too.
         let failing = MockExecutor { request in
             if request.header[.authorization] == "Bearer planted-1" { return .status(401) }
