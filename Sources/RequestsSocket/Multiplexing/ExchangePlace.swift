@@ -20,7 +20,8 @@ final class ExchangePlace: @unchecked Sendable {
     var isResting = false
     /// Whether the exchange was notified while it did not wait, so that its next wait ends at once.
     var isNotified = false
-    /// The beginning of the first wait since the exchange last took arrivals; nil if it has not waited since then.
+    /// The beginning of the first wait since the exchange last took arrivals or queued a part of its request; nil if it
+    /// has not waited since then.
     var waitStart: Deadline?
     /// The index of this place in the session; nil before the exchange joins it, and after it has left it.
     var index: Int?

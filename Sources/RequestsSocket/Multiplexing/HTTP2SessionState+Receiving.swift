@@ -151,6 +151,8 @@ extension HTTP2SessionState {
         expire(over: &bytes)
         flush(to: &bytes)
         if isUsable, !frames.isInDoubt { return .usable }
+        // Otherwise the task that sends the output keeps the connection, and with it the slot, while it waits.
+        if outputCount > 0 { failSending(.system(.peerIsGone)) }
         return goAway == nil && (hasEnded || receiveFailure != nil || sendFailure != nil) ? .closed : .unusable
     }
 

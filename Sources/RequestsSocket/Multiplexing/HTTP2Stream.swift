@@ -25,7 +25,7 @@ final class HTTP2Stream: PooledCarrier, @unchecked Sendable {  // one exchange o
     /// Whether the exchange blocks a thread.
     private var blocksThread = false
     private var isTimedOut = false
-    /// Whether the exchange has already continued once after its time limit; reset when it takes arrivals.
+    /// Whether the exchange has already continued once after its time limit; reset when it makes progress.
     private var hasLooked = false
 
     /// Creates a stream on a connection; `isNew` is true for the exchange that has established it.
@@ -146,6 +146,7 @@ extension HTTP2Stream {
                     queue(UnsafeRawBufferPointer(rebasing: piece[offset...]), at: place, &state)
                 }
                 if let queued {
+                    recordProgress(at: place)
                     sendOutput(of: &state)
                     return .bytes(queued)
                 }
@@ -243,9 +244,15 @@ extension HTTP2Stream {
 
     private func take(from place: ExchangePlace) -> Int? {
         guard let count = inbox.take(&place.arrivals) else { return nil }
+        recordProgress(at: place)
+        return count
+    }
+
+    /// Records that the exchange has taken arrivals or queued a part of its request, so that its time limit begins
+    /// again.
+    private func recordProgress(at place: ExchangePlace) {
         place.waitStart = nil
         hasLooked = false
-        return count
     }
 
     func nextEvent() throws(RequestError) -> ResponseEvent { try inbox.nextEvent() }

@@ -92,6 +92,52 @@ struct HTTP2RobustnessTests {
         #expect(start.advanced(by: .seconds(10)).hasPassed && peer.connections == 2)
     }
 
+    @Test(
+        "after an upload has filled the socket to a peer that has vanished, new calls use another connection",
+        .rows("H-26", "H-42"), arguments: [false, true])
+    func fullSocket(isShared: Bool) async throws {
+        var limits = HTTP2Limits()
+        limits.streamWindow = 65_535
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, peer in
+            var received = 0
+            while let arrival = script.next(on: line) {
+                switch arrival {
+                case .head(_, let head) where head.path == "/patient": peer.note("/patient")
+                case .head(let slot, let head) where head.path == "/": script.respond(to: slot, on: line)
+                case .data(let slot, let bytes):
+                    received += bytes.count
+                    // Until then, the upload waits for the window, and frames arrive.
+                    guard received > 1 << 20 else { continue }
+                    script.send(on: line) { writer in
+                        for stream in [0, slot.stream] { writer.windowUpdate(stream, increment: 64 << 20) }
+                    }
+                    peer.note("full")
+                    return line.waitForStop()
+                default: break
+                }
+            }
+        }
+        let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = isShared ? 8 : 1 }
+        _ = try await executor.execute(peer.request())
+        let patient = try peer.request(.post, "/patient").with { $0.timeouts = .init(connect: nil, firstByte: nil) }
+        let waiting = isShared ? Task { await executor.failure(of: patient) } : nil
+        await eventually { !isShared || peer.notes == ["/patient"] }
+        let start = Deadline.now
+        let upload = try peer.request(.post, "/upload", body: .bytes(Data(repeating: 1, count: 64 << 20))).with {
+            $0.timeouts.betweenBytes = .milliseconds(500)
+        }
+        #expect(await executor.failure(of: upload)?.reason == .timedOut(.sending))
+        #expect(peer.notes.last == "full")
+        let next = try peer.request().with { $0.timeouts = .init(connect: .seconds(5), firstByte: .seconds(5)) }
+        let calls = (0..<8).map { _ in Task { try await executor.execute(next).text } }
+        for call in calls { #expect(try await call.value == "ok") }
+        #expect(peer.connections == 2)
+        guard let waiting else { return }
+        let error = await waiting.value
+        #expect(error?.reason == .connectionLost && error?.detail?.contains("PING") == true, "\(error as Any)")
+        #expect(start.advanced(by: .seconds(10)).hasPassed && executor.connections == (1, 1))
+    }
+
     @Test("calls that a server refuses until its settings are known are sent again within them", .rows("H-18", "H-21"))
     func burst() async throws {
         var limits = HTTP2Limits()
