@@ -153,6 +153,26 @@ struct TurnTests {
         #expect(peer.takeLog() == ["3 capacity"])
     }
 
+    @Test("a stream that writes late ends no other stream's reservation", .rows("H-45"))
+    func lateTurn() {
+        var peer = HTTP2Peer(settings: [(4, 1_000_000)])
+        for stream: StreamID in [1, 3, 5] {
+            peer.open(endsStream: false)
+            while peer.state.write(peer.slot(stream), 100_000) > 0 {}
+        }
+        _ = peer.sent()
+        peer.receive(WireFrame.windowUpdate(0, 16_384))
+        #expect(peer.takeLog() == ["1 capacity"])
+        peer.pass(.milliseconds(10))
+        peer.expire()
+        #expect(peer.takeLog() == ["3 capacity"])
+        #expect(peer.state.write(peer.slot(1), 10) == 10)
+        // The remaining room is still reserved for stream 3.
+        _ = peer.sent()
+        #expect(peer.takeLog() == [])
+        #expect(peer.state.write(peer.slot(3), 100_000) == 16_374)
+    }
+
     @Test("if SETTINGS close the window of a stream, its turn passes to the next one", .rows("H-45"))
     func closedTurn() {
         var peer = HTTP2Peer(settings: [(4, 100_000)])

@@ -147,9 +147,16 @@ extension ConnectionState {
     mutating func endGrant(of index: Int) {
         guard streams[index].isGranted else { return }
         streams[index].isGranted = false
-        // The reservation may have expired.
-        grants = max(0, grants - 1)
+        guard streams[index].reservesRoom else { return }
+        streams[index].reservesRoom = false
+        grants -= 1
         if grants == 0 { grantsExpire = .distantFuture }
+    }
+
+    /// Ends the reservations of the streams that have not written in time; they keep their turn.
+    private mutating func endReservations() {
+        for index in streams.indices { streams[index].reservesRoom = false }
+        (grants, grantsExpire) = (0, .distantFuture)
     }
 
     /// Notifies the streams whose turn it is: as many as there is room for frames.
@@ -157,7 +164,7 @@ extension ConnectionState {
     /// Room for one frame of each is reserved for a short time. A stream that does not write in that time delays the
     /// others only once, and may still write later.
     mutating func grantTurns(at now: Deadline, into events: inout [ConnectionEvent]) {
-        if grantsExpire <= now { (grants, grantsExpire) = (0, .distantFuture) }
+        if grantsExpire <= now { endReservations() }
         var granted = 0
         while granted < turns.count, room - grants * FrameReader.maximumPayload > 0 {
             let slot = turns[granted]
@@ -167,7 +174,7 @@ extension ConnectionState {
             // SETTINGS may have closed its window, and WINDOW_UPDATE queues it again; its message may have ended.
             guard streams[index].wantsCapacity, streams[index].sendWindow > 0 else { continue }
             streams[index].wantsCapacity = false
-            streams[index].isGranted = true
+            (streams[index].isGranted, streams[index].reservesRoom) = (true, true)
             if grants == 0 { grantsExpire = now.advanced(by: HTTP2Limits.grantTime) }
             grants += 1
             events.append(.capacity(slot))

@@ -23,7 +23,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     var lastPeerStream: StreamID = 0
     /// The streams that wait for the window of the connection or for space in the queue, in their turn.
     var turns: [StreamSlot] = []
-    /// The number of streams that were notified of their turn and have not written yet; room is reserved for them.
+    /// The number of streams for which room is reserved, because they were notified of their turn and have not written
+    /// yet.
     var grants = 0
     /// The instant at which the reservation for them ends.
     var grantsExpire = Deadline.distantFuture
