@@ -169,7 +169,7 @@ extension SharingRun {
         waiters.removeAll { $0 === waiter }
         switch ledger.withdraw(waiter) {
         case .connection(let link), .place(let link): try putBack(link)
-        case .slot(let slot): try end(slot)
+        case .slot(let slot): try cancel(slot)
         case nil: break
         }
     }
@@ -242,8 +242,15 @@ extension SharingRun {
     }
 
     private mutating func fail() throws {
-        guard let index = taken.randomElement(using: &random) else { return }
-        try end(attempts[index].slot)
+        guard let slot = taken.randomElement(using: &random).map({ attempts[$0].slot }) else { return }
+        if random.chance(oneIn: 2) { try cancel(slot) } else { try end(slot) }
+    }
+
+    /// Vacates the slot of an attempt whose call is cancelled; another call may begin an attempt for which calls wait.
+    private mutating func cancel(_ slot: SlotNumber) throws {
+        for index in attempts.indices where attempts[index].slot == slot { attempts[index].isExtra = true }
+        try note(ledger.recordCancellation(in: slot))
+        try end(slot)
     }
 
     /// Vacates the slot of a closed connection, or of a failed attempt.

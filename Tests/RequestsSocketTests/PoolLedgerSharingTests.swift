@@ -155,6 +155,27 @@ struct PoolLedgerSharingTests {
         #expect(grants.waiters.count == 34 && waiting.dropFirst(66).allSatisfy { $0.hasPlace })
     }
 
+    @Test(
+        "if the call of the first connection is cancelled, one of the waiting calls establishes the next",
+        .rows("H-40"))
+    func cancelled() throws {
+        for perOrigin in [1, 64] {
+            var ledger = Ledger(PoolLimits(total: 256, perOrigin: perOrigin, idlePerOrigin: 8))
+            var slot = try ledger.slot(for: 1)
+            let waiting = (0..<100).compactMap { _ in ledger.wait(for: 1) }
+            for next in waiting.prefix(10) {
+                // Its slot is vacated later, and may be the only one.
+                let early = ledger.recordCancellation(in: slot).waiters
+                let late = ledger.end(slot).waiters
+                #expect(early.count == (perOrigin > 1 ? 1 : 0) && (early + late).first === next)
+                #expect((early + late).count == 1 && ledger.open == 1)
+                slot = try ledger.takeSlot(of: next)
+            }
+            let (_, grants) = try ledger.shared(1, places: 100, in: slot)
+            #expect(grants.waiters.count == 90 && ledger.open == 1)
+        }
+    }
+
     @Test("a call that has waited for 500 ms establishes a connection, one call every 500 ms", .rows("H-40"))
     func hurrying() throws {
         var ledger = Ledger(PoolLimits(total: 3, perOrigin: 64, idlePerOrigin: 8))

@@ -79,7 +79,7 @@ protocol ConnectingChannel: AnyObject, Sendable {
 
 /// An established connection that occupies a slot of a pool.
 protocol PlacedConnection: AnyObject, Sendable {
-    associatedtype Slot: Sendable
+    associatedtype Slot: ConnectionSlot
 
     var slot: Slot { get }
     /// Whether the connection carries several calls at once.

@@ -73,6 +73,7 @@ extension NewConnection where Stream: ~Copyable {
     mutating func fail(_ error: WaitError, _ need: ConnectionNeed<Network>) throws(RequestError) {
         // The delay between two attempts has passed.
         if case .racing = stage, case .timedOut = error, network.now < limit { return }
+        if case .cancelled = error { slot.recordCancellation() }
         let failure = forgetting(timeLimits.error(error, until: timeLimits.connecting, in: need.phase))
         throw naming(failure).beforeSending()
     }

@@ -34,6 +34,12 @@ extension ConnectionPool {
         resume(grants)
     }
 
+    func recordCancellation(in slot: SlotNumber) {
+        if isInherited { return }
+        let grants = state.withLock { $0.ledger.recordCancellation(in: slot) }
+        resume(grants)
+    }
+
     /// Stops granting places on a shared connection that is draining, failed or outdated.
     func retire(_ connection: Connection) {
         state.withLock { $0.ledger.retire(connection) }

@@ -234,7 +234,9 @@ extension ConnectionPool {
         switch state.withLock({ $0.ledger.withdraw(waiter) }) {
         case nil: return
         case .connection(let connection), .place(let connection): putBack(connection)
-        case .slot(let slot): end(slot)
+        case .slot(let slot):
+            recordCancellation(in: slot)
+            end(slot)
         }
     }
 

@@ -138,6 +138,17 @@ extension PoolLedger {
         lanes[connection.slotNumber.lane].idle.removeAll { $0 === connection }
     }
 
+    /// Records that the call that establishes a connection in `slot` was cancelled, before the slot is vacated.
+    ///
+    /// If the connection is a pioneer, one of the calls that wait for it establishes the next one: a cancellation says
+    /// nothing about the peer.
+    package mutating func recordCancellation(in slot: SlotNumber) -> Grants {
+        let origin = lanes[slot.lane].origin
+        guard isPioneer(slot.number, of: origin) else { return Grants() }
+        gatherings[origin] = nil
+        return serve()
+    }
+
     /// Removes a connection that has closed, or was never established, from the count.
     ///
     /// If it was a pioneer, all calls that wait for it establish connections themselves, as far as the limits allow.

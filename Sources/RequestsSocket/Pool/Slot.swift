@@ -4,7 +4,7 @@ import RequestsPOSIX
 ///
 /// It returns to the pool when the last reference is released, after its connection has closed. An exchange can end in
 /// many ways, and none of them has to update the count.
-final class Slot: Sendable {
+final class Slot: ConnectionSlot {
     let origin: Origin
     let number: SlotNumber
     private let owner: any SlotOwner
@@ -17,6 +17,10 @@ final class Slot: Sendable {
 
     deinit {
         owner.vacate(number)
+    }
+
+    func recordCancellation() {
+        owner.recordCancellation(in: number)
     }
 }
 
@@ -45,6 +49,9 @@ extension Slot {
 protocol SlotOwner: AnyObject, Sendable {
     /// Takes back a slot; its connection has closed or was never established.
     func vacate(_ slot: SlotNumber)
+
+    /// Records that the call that establishes a connection in `slot` was cancelled.
+    func recordCancellation(in slot: SlotNumber)
 
     func returnPlace(in slot: SlotNumber)
 

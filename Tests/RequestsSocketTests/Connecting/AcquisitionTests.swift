@@ -172,6 +172,11 @@ struct AcquisitionTests {
         let late = try #require(throws: RequestError.self) { try steps.fail(.timedOut) }
         #expect(late.reason == .timedOut(.resolving) && !late.mayHaveReachedServer)
         #expect(!steps.pool.log.contains("withdraw") && !steps.pool.log.contains("record use"))
+        let cancelled = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
+        cancelled.network.lookups.insert(.pending, at: 0)
+        _ = try cancelled.advance()
+        #expect(try #require(throws: RequestError.self) { try cancelled.fail(.cancelled) }.isCancellation)
+        #expect([cancelled, steps].map { $0.network.log.contains("record cancellation") } == [true, false])
         let failing = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
         failing.network.lookups = [.pending, .failure(.hostNotFound("no such host"))]
         try failing.expect("lookup, resolving until 10000 ms")

@@ -237,7 +237,7 @@ final class ScriptedConnection: PlacedConnection, @unchecked Sendable {  // as t
 }
 
 /// The right to one scripted connection; its release is recorded.
-final class ScriptedSlot: Sendable {
+final class ScriptedSlot: ConnectionSlot {
     private let network: ScriptedNetwork
 
     init(_ network: ScriptedNetwork) {
@@ -246,6 +246,10 @@ final class ScriptedSlot: Sendable {
 
     deinit {
         network.log.append("vacate")
+    }
+
+    func recordCancellation() {
+        network.log.append("record cancellation")
     }
 }
 
