@@ -118,7 +118,8 @@ package enum StreamRefusal: Sendable {
     case reset
     /// The peer has declared that it has not acted on the request, or nothing of the request was sent.
     case unprocessed
-    /// The peer has ended the connection after other requests, and has not acted on this one.
+    /// The peer has not acted on the request: it has ended the connection after other requests, or refused a stream
+    /// that was opened before its settings were known.
     case excluded
     /// The peer has not acted on the request, and requires HTTP/1.1 for it (RFC 9113 §7).
     case requiresHTTP1

@@ -9,6 +9,7 @@ import Requests
 /// | the peer declares that it has not acted (HTTP/2)   | no                         | of every request             |
 /// | before a byte of the head was written (HTTP/2)     | no                         | of every request             |
 /// | the connection ended after other requests (HTTP/2) | no                         | of every request, see below  |
+/// | refused before the peer's settings were known      | no                         | of every request, see below  |
 /// | the peer also requires HTTP/1.1                    | no                         | over HTTP/1.1, if offered    |
 /// | before a byte was written to a reused connection   | no                         | of every request             |
 /// | later, and before a byte of a response arrived     | perhaps                    | of a repeatable request only |
@@ -16,8 +17,9 @@ import Requests
 ///
 /// A request has at most three transmissions. Until the first-byte limit has passed since the call began, those that
 /// the server has excluded do not count, up to 100 transmissions in all: it ended the connection after it had acted on
-/// other requests, and a server that allows more calls at once than a connection carries excludes many. A body whose
-/// source has begun is sent again only if the source can begin again.
+/// other requests, and a server that allows more calls at once than a connection carries excludes many; or it refused
+/// the request on a new connection, before the client knew how many streams it allows. A body whose source has begun is
+/// sent again only if the source can begin again.
 package struct LostTransmission: Sendable {
     /// The number of transmissions, this one included.
     let number: Int

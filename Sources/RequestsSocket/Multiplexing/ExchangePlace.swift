@@ -11,6 +11,8 @@ final class ExchangePlace: @unchecked Sendable {
     let collectingLimit: Int?
     /// The stream, once it is open.
     var stream: StreamSlot?
+    /// Whether the stream was opened before the server's SETTINGS had arrived.
+    var isEarly = false
     var arrivals = StreamArrivals()
     /// The event that ends the waits of the exchange; nil before the first one.
     var event: WakeEvent?

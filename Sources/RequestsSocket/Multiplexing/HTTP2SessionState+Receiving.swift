@@ -88,7 +88,10 @@ extension HTTP2SessionState {
             hasResponded = true
             let error = RequestError(reset, goAway, limits)
             let requiresHTTP1 = reset.code == .http11Required || goAway?.code == .http11Required
-            let unprocessed: StreamRefusal = requiresHTTP1 ? .requiresHTTP1 : refusalOfUnprocessed
+            // Every new connection of a burst may refuse the request before it announces how many streams it allows.
+            let isEarly = goAway == nil && place(of: stream)?.isEarly == true
+            let unprocessed: StreamRefusal =
+                requiresHTTP1 ? .requiresHTTP1 : isEarly ? .excluded : refusalOfUnprocessed
             deliver(to: stream) { $0.reset(error, with: reset.code, as: reset.isUnprocessed ? unprocessed : .reset) }
         case .capacity(let stream): if let place = place(of: stream) { wake(place) }
         case .places(let count): for place in waitingForStream.prefix(count) { wake(place) }

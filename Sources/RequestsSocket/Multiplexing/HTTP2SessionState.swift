@@ -132,6 +132,7 @@ extension HTTP2SessionState {
         switch frames.open(fields, respondsToHead: place.isHEAD, endsStream: endsStream, at: .now) {
         case .opened(let stream):
             place.stream = stream
+            place.isEarly = !frames.isSettled
             while streams.count <= stream.index { streams.append(nil) }
             streams[stream.index] = place
             return true

@@ -1,4 +1,5 @@
 import Requests
+import RequestsHTTP2
 import RequestsSocket
 import TestSupport
 import Testing
@@ -28,6 +29,32 @@ struct ExclusionTests {
         let refusals = [StreamRefusal](repeating: .excluded, count: 4) + [.unprocessed, .unprocessed, .unprocessed]
         let allowed = try Self.transmissions(of: .example(.post), endingWith: refusals)
         #expect(allowed == [true, true, true, true, true, true, false])
+    }
+
+    @Test("a refusal before the settings of the server are known does not count towards the three", .rows("H-21"))
+    func earlyRefusal() async throws {
+        for refusals in [3, 4] {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+                // The client sends its first request before it has received anything.
+                script.receive(from: line)
+                while let request = script.request(on: line) {
+                    peer.note("request")
+                    if peer.notes.count <= refusals {
+                        script.reset(request.slot, .refusedStream, on: line)
+                    } else {
+                        script.respond(to: request.slot, on: line)
+                    }
+                }
+            }
+            let executor = SocketExecutor.http2()
+            let request = try peer.request(.post)
+            if refusals == 3 {
+                #expect(try await executor.execute(request).metrics.transmissions == 4)
+            } else {
+                #expect(await executor.failure(of: request)?.detail?.contains("REFUSED_STREAM") == true)
+            }
+            #expect(peer.notes.count == 4 && peer.connections == 1)
+        }
     }
 
     @Test("after the first-byte limit of the call, an excluded request has three transmissions", .rows("H-20"))

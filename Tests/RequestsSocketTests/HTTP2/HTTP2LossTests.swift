@@ -12,6 +12,8 @@ struct HTTP2LossTests {
     func refused() async throws {
         for refusals in 0...3 {
             let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+                // Only the first request is sent before the settings are known.
+                if let request = script.request(on: line) { script.respond(to: request.slot, on: line) }
                 while let request = script.request(on: line) {
                     peer.note("request")
                     if peer.notes.count <= refusals {
@@ -22,6 +24,7 @@ struct HTTP2LossTests {
                 }
             }
             let executor = SocketExecutor.http2()
+            _ = try await executor.execute(peer.request())
             let request = try peer.request(.post, body: .bytes(Data("body".utf8)))
             if refusals < 3 {
                 let response = try await executor.execute(request)
