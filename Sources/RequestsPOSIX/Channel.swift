@@ -260,6 +260,7 @@ extension Channel {
     ///
     /// It replaces the previous request. If the peer closes, both directions are ready. Call ``observe(with:)`` first.
     package func requestReport(of wanted: Interest) throws(SystemError) {
+        try faults?.admitReport()
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in
                 guard let token = registration.observer else { return }

@@ -13,6 +13,8 @@ package final class TransferFaults: Sendable {
         case delayTransfer(Int)
         case failWait(Int)
         case failConnecting(Int)
+        /// The n-th request of a report fails; see ``Channel/requestReport(of:)``.
+        case failReport(Int)
     }
 
     /// The maximum number of bytes in one read; at least 1.
@@ -27,6 +29,7 @@ package final class TransferFaults: Sendable {
     private let writeCount = Atomic(0)
     private let waitCount = Atomic(0)
     private let connectionCount = Atomic(0)
+    private let reportCount = Atomic(0)
 
     /// Creates faults; the call that `fault` makes fail throws `code`.
     ///
@@ -47,6 +50,7 @@ package final class TransferFaults: Sendable {
     package var writes: Int { writeCount.load(ordering: .relaxed) }
     package var waits: Int { waitCount.load(ordering: .relaxed) }
     package var connections: Int { connectionCount.load(ordering: .relaxed) }
+    private var reports: Int { reportCount.load(ordering: .relaxed) }
 
     /// Whether the planned call has been made.
     package var hasHappened: Bool {
@@ -54,6 +58,7 @@ package final class TransferFaults: Sendable {
         case .failTransfer(let number), .shortenTransfer(let number), .delayTransfer(let number): transfers >= number
         case .failWait(let number): waits >= number
         case .failConnecting(let number): connections >= number
+        case .failReport(let number): reports >= number
         case nil: false
         }
     }
@@ -87,6 +92,12 @@ package final class TransferFaults: Sendable {
     func admitConnecting() throws(SystemError) {
         let number = connectionCount.wrappingAdd(1, ordering: .relaxed).newValue
         if fault == .failConnecting(number) { throw SystemError("injected fault", code: code) }
+    }
+
+    /// Counts a request of a report, and throws if it is to fail.
+    func admitReport() throws(SystemError) {
+        let number = reportCount.wrappingAdd(1, ordering: .relaxed).newValue
+        if fault == .failReport(number) { throw SystemError("injected fault", code: code) }
     }
 }
 

@@ -1,3 +1,4 @@
+import CRequestsPOSIX
 import Requests
 import RequestsHTTP2
 import RequestsPOSIX
@@ -45,6 +46,35 @@ struct HTTP2SharedLossTests {
         }
         // Some cuts come before the end of the first body, some between the two, and some after both.
         #expect(most == 2 && (100..<600).contains(outcomes.value), "\(outcomes.value)")
+    }
+
+    @Test(
+        "if the system cannot report the socket, each call of the connection ends, and the connection closes",
+        .rows("H-23"))
+    func failingReports() async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            while let arrival = script.next(on: line) {
+                guard case .ended(let slot) = arrival else { continue }
+                line.pause()
+                script.respond(to: slot, on: line)
+            }
+        }
+        var failures = 0
+        for number in 1...24 {
+            let faults = TransferFaults(.failReport(number), code: ENOSPC)
+            let executor = SocketExecutor.http2 { ($0.faults, $0.maximumConnectionsPerOrigin) = (faults, 1) }
+            let request = try peer.request(.post, body: .bytes(Data(count: 200_000))).with {
+                $0.timeouts = .init(connect: .seconds(40), firstByte: .seconds(40))
+            }
+            let calls = (0..<4).map { _ in Task { await executor.failure(of: request) } }
+            for call in calls {
+                guard let error = await call.value else { continue }
+                failures += 1
+                #expect(error.reason == .connectionLost, "\(number): \(error)")
+            }
+            #expect(try await executor.execute(peer.request()).text == "ok", "\(number)")
+        }
+        #expect(failures >= 4)
     }
 
     @Test("a graceful end, GOAWAY twice, executes each POST once", .rows("H-20"))
