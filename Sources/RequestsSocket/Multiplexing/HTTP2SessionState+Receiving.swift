@@ -160,6 +160,8 @@ extension HTTP2SessionState {
     }
 
     /// Ends the connection, with GOAWAY if the socket accepts it.
+    ///
+    /// GOAWAY is not sent before the last stream has ended, because some servers then close the connection.
     mutating func close(_ bytes: inout ByteStream) {
         frames.drain()
         if !hasEnded { flush(to: &bytes) }
