@@ -1,0 +1,17 @@
+import RequestsSocket
+import RequestsTestServer
+
+// The client in nine lines posts to a server that supports only HTTP/2, as a push notification service does.
+
+let routes = TestServer.Routes()
+routes.on(.post, "/device") { .text("received \(String(decoding: $0.body, as: UTF8.self))") }
+
+try await withTestServer(serving: routes, using: .http2) { server in
+    print(try await push("hello", to: server.baseURL))
+    do {
+        _ = try await SocketExecutor().perform(AnonymousRequestProvider(baseURL: server.baseURL).get(.text, from: "/"))
+        fatalError("the server supports HTTP/1.1")
+    } catch {
+        print("HTTP/1.1: \(error)")
+    }
+}
