@@ -64,6 +64,8 @@ extension ConnectionState {
 
     private mutating func encode(_ fields: OutgoingFields) -> [UInt8] {
         var block: [UInt8] = []
+        // Suffices for nearly every block.
+        block.reserveCapacity(fields.listSize)
         encoder.encode(fields, into: &block)
         return block
     }

@@ -10,7 +10,8 @@ extension OutgoingFields {
     ///   - request: The request.
     ///   - length: The length of the body in bytes; nil if it is unknown.
     ///   - additions: Fields of the executor; each is left out if the request has a field of that name.
-    ///   - isSecret: A function that returns whether no table may store the values of a field.
+    ///   - isSecret: A function that returns whether no table may store the values of a field. It is not called for
+    ///     names in the static table, except those of cookies.
     package init(
         _ request: PreparedRequest, length: Int?, adding additions: [Field] = [],
         isSecret: (Field.Name) -> Bool = { _ in false }
@@ -22,10 +23,10 @@ extension OutgoingFields {
         append(":path", request.target.requestTarget)
         let fields = request.header.list.joiningCookies
         for field in fields where field.name.isSent(in: .origin) {
-            append(trimming: field, isSecret: isSecret(field.name))
+            append(trimming: field, isSecret: isSecret)
         }
         for field in additions where !fields.contains(where: { $0.name == field.name }) {
-            append(trimming: field, isSecret: isSecret(field.name))
+            append(trimming: field, isSecret: isSecret)
         }
         if fields.contains(where: { $0.name == .te && ASCIIFolding.areEqual($0.value, "trailers") }) {
             append("te", "trailers")
@@ -51,11 +52,12 @@ extension OutgoingFields {
     ///
     /// - Parameters:
     ///   - trailers: The trailers; fields that are specific to HTTP/1.1 connections are left out.
-    ///   - isSecret: A function that returns whether no table may store the values of a field.
+    ///   - isSecret: A function that returns whether no table may store the values of a field. It is not called for
+    ///     names in the static table, except those of cookies.
     package init(trailers: Header, isSecret: (Field.Name) -> Bool = { _ in false }) {
         self.init()
         for field in trailers.list where !field.name.isConnectionSpecific {
-            append(trimming: field, isSecret: isSecret(field.name))
+            append(trimming: field, isSecret: isSecret)
         }
     }
 }

@@ -29,6 +29,13 @@ enum FieldIndexing: Sendable {
     }()
 
     private static let cookie = staticIndex(of: "cookie")
+    private static let setCookie = staticIndex(of: "set-cookie")
+
+    /// Returns whether a secret can be in a field whose name has the index `staticIndex` in the static table, or is not
+    /// there; apart from credentials, which are never indexed.
+    static func mayBeSecret(_ staticIndex: Int?) -> Bool {
+        staticIndex == nil || staticIndex == cookie || staticIndex == setCookie
+    }
 
     private static func staticIndex(of name: String) -> Int? {
         var fields = FieldQueue()

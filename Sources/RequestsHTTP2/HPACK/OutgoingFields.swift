@@ -27,7 +27,7 @@ package struct OutgoingFields: Sendable {
     ///   - value: The value, as UTF-8.
     ///   - isSecret: Whether no table of this or another connection may store the value (RFC 7541 §7.1.3).
     package mutating func append(_ name: String, _ value: String, isSecret: Bool = false) {
-        append(name, isSecret: isSecret) { $0.append(contentsOf: value.utf8) }
+        append(name, isSecret: { _ in isSecret }) { $0.append(contentsOf: value.utf8) }
     }
 
     /// Appends `field` with the bytes of its value.
@@ -36,13 +36,13 @@ package struct OutgoingFields: Sendable {
     ///   - field: The field; the ASCII letters of its name become lower-case ones.
     ///   - isSecret: Whether no table of this or another connection may store the value (RFC 7541 §7.1.3).
     package mutating func append(_ field: Field, isSecret: Bool = false) {
-        append(field.name.rawValue, isSecret: isSecret) { field.appendValueBytes(to: &$0) }
+        append(field.name.rawValue, isSecret: { _ in isSecret }) { field.appendValueBytes(to: &$0) }
     }
 
     /// Appends a field of a message, without white space around its value: HTTP/1.1 allows it, and HTTP/2 does not
     /// (RFC 9113 §8.2.1).
-    mutating func append(trimming field: Field, isSecret: Bool = false) {
-        append(field.name.rawValue, isSecret: isSecret) { text in
+    mutating func append(trimming field: Field, isSecret: (Field.Name) -> Bool = { _ in false }) {
+        append(field.name.rawValue, isSecret: { FieldIndexing.mayBeSecret($0) && isSecret(field.name) }) { text in
             let start = text.count
             field.appendValueBytes(to: &text)
             Self.trim(&text, from: start)
@@ -58,7 +58,9 @@ package struct OutgoingFields: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    private mutating func append(_ name: String, isSecret: Bool, _ appendValue: (inout [UInt8]) -> Void) {
+    private mutating func append(
+        _ name: String, isSecret: (_ staticIndex: Int?) -> Bool, _ appendValue: (inout [UInt8]) -> Void
+    ) {
         fields.append(nameCount: name.utf8.count) { text in
             let start = text.count
             text.append(contentsOf: name.utf8)
@@ -68,7 +70,7 @@ package struct OutgoingFields: Sendable {
         let position = fields.count - 1
         let staticIndex = StaticTable.index(ofNameOf: position, in: fields)
         let indexing = FieldIndexing(
-            staticIndex: staticIndex, valueCount: fields.valueCount(at: position), isSecret: isSecret)
+            staticIndex: staticIndex, valueCount: fields.valueCount(at: position), isSecret: isSecret(staticIndex))
         encodings.append((staticIndex, indexing))
         listSize += fields.size(at: position)
     }
