@@ -3,7 +3,7 @@ struct StreamTable: Sendable {
     private var records: [StreamRecord] = []
     /// The indices of records whose streams have ended.
     private var free: [Int] = []
-    /// The index of each record plus one, at the first free position from `id >> 1 & mask` on; 0 ends a search.
+    /// The index of each record plus one, at the first free position from its home on; 0 ends a search.
     private var places: [Int] = Array(repeating: 0, count: 16)
 
     var count: Int { records.count - free.count }
@@ -68,7 +68,11 @@ struct StreamTable: Sendable {
         }
     }
 
-    private func home(of id: StreamID) -> Int { Int(id >> 1) & mask }
+    /// The first position for a stream.
+    ///
+    /// Streams are opened in order. Two positions remain between two in a row, so that few follow each other without
+    /// a free one, and a removal is short.
+    private func home(of id: StreamID) -> Int { 3 * Int(id >> 1) & mask }
 
     private mutating func place(_ index: Int) {
         var place = home(of: records[index].id)

@@ -372,6 +372,8 @@ extension HTTP2SessionState {
     private func readiest(where condition: (ExchangePlace.Wait) -> Bool) -> ExchangePlace? {
         var readiest: ExchangePlace?
         for place in places {
+        // Every call that waits rests, unless it blocks a thread. Often none waits, because all have become ready.
+        guard resting > 0 || waitingThreads > 0 else { return nil }
             guard let wait = place.wait, condition(wait) else { continue }
             if wait.caller == .thread || wait.caller == .task && waitingThreads == 0 { return place }
             if readiest == nil || readiest?.wait?.caller == .actor { readiest = place }
