@@ -207,17 +207,19 @@ struct WindowTests {
 
     // MARK: Sizes
 
-    @Test("a collected body widens the window of its stream, up to 1 MiB")
+    @Test("a collected body widens the window of its stream, up to its declared length, its limit and 1 MiB")
     func widening() {
-        let rows: [(body: Int, increment: [Int])] = [
-            (0, []), (262_144, []), (262_145, [1]), (1 << 20, [786_432]), (.max, [786_432]), (-1, []),
+        let rows: [(limit: Int, length: Int?, increment: [Int])] = [
+            (0, nil, []), (262_144, nil, []), (262_145, nil, [1]), (1 << 20, nil, [786_432]), (.max, nil, [786_432]),
+            (-1, nil, []), (.max, 262_145, [1]), (.max, 100, []), (262_145, 1 << 20, [1]), (.max, .max, [786_432]),
         ]
         for row in rows {
             var peer = HTTP2Peer()
             peer.open()
-            peer.receive(Self.head(1))
+            let length = row.length.map { [("content-length", "\($0)")] } ?? []
+            peer.receive(WireFrame.headers(Block.status("200", length), on: 1))
             _ = peer.sent()
-            peer.state.widen(peer.slot(1), for: row.body, at: peer.now)
+            peer.state.widen(peer.slot(1), upTo: row.limit, at: peer.now)
             #expect(Self.increments(peer.sent(), of: 1) == row.increment)
         }
     }

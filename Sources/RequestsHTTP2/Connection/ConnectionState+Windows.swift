@@ -21,11 +21,12 @@ extension ConnectionState {
         window.isUpdateDue || window.unreturned > 0 && window.unreturned >= (limits.announcedWindow ?? .max) / 2
     }
 
-    /// Makes the window of a stream as large as a collected body of `bodyBytes` bytes, but at most 1 MiB.
-    package mutating func widen(_ slot: StreamSlot, for bodyBytes: Int, at now: Deadline) {
+    /// Makes the window of a stream as large as its body, which is collected up to `limit` bytes; at most 1 MiB.
+    package mutating func widen(_ slot: StreamSlot, upTo limit: Int, at now: Deadline) {
         guard failure == nil, let index = streams.index(of: slot), streams[index].receiving != .ended else { return }
         let size = streams[index].receiveWindow.size
-        growWindow(of: index, to: min(bodyBytes, HTTP2Limits.collectingWindow), at: now)
+        let length = streams[index].length.isForbidden ? 0 : streams[index].length.expected ?? .max
+        growWindow(of: index, to: min(length, limit, HTTP2Limits.collectingWindow), at: now)
         if streams[index].receiveWindow.size > size { returnWindow(of: index, at: now) }
     }
 

@@ -78,7 +78,7 @@ extension HTTP2SessionState {
             deliver(to: stream) { $0.add(.interim(status, header)) }
         case .head(let stream, .response(let status, let header)):
             hasResponded = true
-            widenWindow(of: stream, status, header)
+            if let limit = place(of: stream)?.collectingLimit { frames.widen(stream, upTo: limit, at: .now) }
             deliver(to: stream) { $0.add(.head(status, header)) }
         case .data(let stream, let range):
             deliver(to: stream) { $0.add(UnsafeRawBufferPointer(rebasing: bytes[range])) }
@@ -118,20 +118,13 @@ extension HTTP2SessionState {
         wake(place)
     }
 
-    /// Enlarges the window for a body that is collected.
-    private mutating func widenWindow(of stream: StreamSlot, _ status: HTTPStatus, _ header: Header) {
-        guard let place = place(of: stream), let limit = place.collectingLimit else { return }
-        let length = place.isHEAD || status.forbidsBody ? 0 : header[.contentLength].flatMap { Int($0) }
-        frames.widen(stream, for: min(length ?? .max, limit), at: .now)
-    }
-
     /// Frees the places of streams that were reset long ago, and ends the connection if a PING was not acknowledged in
     /// time.
-    mutating func expire(over bytes: inout ByteStream) {
+    mutating func expire(over bytes: inout ByteStream, at now: Deadline = .now) {
         // The acknowledgement may have arrived.
-        if frames.deadline <= .now, mayHaveArrived { receiveAll(from: &bytes) }
+        if mayHaveArrived, frames.deadline <= now { receiveAll(from: &bytes) }
         do throws(HTTP2Error) {
-            try frames.expire(at: .now, into: &events)
+            try frames.expire(at: now, into: &events)
             handleEvents()
         } catch {
             handleEvents()

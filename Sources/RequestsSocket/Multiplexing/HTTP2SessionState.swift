@@ -162,11 +162,12 @@ extension HTTP2SessionState {
         endWait(of: place)
         let hasStream = place.stream != nil
         if let stream = place.stream {
-            if isTimedOut { frames.timeOut(stream, waitingSince: place.waitStart ?? .now, at: .now) }
-            frames.reset(stream, .cancel, at: .now)
+            let now = Deadline.now
+            if isTimedOut { frames.timeOut(stream, waitingSince: place.waitStart ?? now, at: now) }
+            frames.reset(stream, .cancel, at: now)
             if streams[stream.index] === place { streams[stream.index] = nil }
             place.stream = nil
-            expire(over: &bytes)
+            expire(over: &bytes, at: now)
         }
         if let index = place.index {
             places.swapAt(index, places.count - 1)
