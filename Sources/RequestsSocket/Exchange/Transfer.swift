@@ -231,7 +231,7 @@ extension Transfer where C: ~Copyable {
         return 0
     }
 
-    /// Receives into `space`; returns 0 if the peer has closed, nil if nothing has arrived.
+    /// Receives into `space`; returns 0 if the peer has closed or only an event has arrived, nil if nothing has.
     private mutating func receiveDirectly(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
         let result: TransferResult
         do throws(StreamError) {

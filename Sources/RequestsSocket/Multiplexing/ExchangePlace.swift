@@ -14,6 +14,8 @@ final class ExchangePlace: @unchecked Sendable {
     /// Whether the stream was opened before the server's SETTINGS had arrived.
     var isEarly = false
     var arrivals = StreamArrivals()
+    /// The remaining memory in which the exchange receives its body at present; nil unless it receives.
+    private var destination: UnsafeMutableRawBufferPointer?
     /// The event that ends the waits of the exchange; nil before the first one.
     var event: WakeEvent?
     /// The wait of the exchange; nil if it does not wait.
@@ -46,6 +48,28 @@ final class ExchangePlace: @unchecked Sendable {
     init(isHEAD: Bool, collectingUpTo collectingLimit: Int?) {
         self.isHEAD = isHEAD
         self.collectingLimit = collectingLimit
+    }
+
+    /// Receives with `receive`, and returns the number of body bytes that were stored in `space`, and not in the
+    /// arrivals.
+    func receiveBody(into space: UnsafeMutableRawBufferPointer?, _ receive: () -> Void) -> Int {
+        destination = space
+        receive()
+        let remaining = destination.take()
+        return (space?.count ?? 0) - (remaining?.count ?? 0)
+    }
+
+    /// Adds body bytes that have arrived.
+    func addBody(_ bytes: UnsafeRawBufferPointer) {
+        var bytes = bytes
+        // Bytes that the exchange has not taken precede these.
+        if let space = destination, arrivals.body.isEmpty {
+            let count = min(space.count, bytes.count)
+            space.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
+            destination = UnsafeMutableRawBufferPointer(rebasing: space.dropFirst(count))
+            bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
+        }
+        if !bytes.isEmpty { arrivals.add(bytes) }
     }
 }
 

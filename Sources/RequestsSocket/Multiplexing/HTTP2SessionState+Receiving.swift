@@ -7,23 +7,24 @@ import RequestsPOSIX
 extension HTTP2SessionState {
     /// The maximum number of receives in a row, after which other tasks run and time limits are checked.
     static var receives: Int { 16 }
-    /// The maximum number of bytes of one receive.
-    private static var receiveSize: Int { 64 << 10 }
+    /// The maximum number of bytes of the first receive for a head.
+    ///
+    /// The remainder of a larger body is received when its destination is known.
+    static var headSize: Int { 4 << 10 }
 
-    /// Receives at most 64 KiB, and passes the events to the places; returns whether anything has arrived.
-    mutating func receive(from bytes: inout ByteStream) -> Bool {
+    /// Receives at most `limit` bytes, and passes the events to the places; returns whether anything has arrived.
+    mutating func receive(from bytes: inout ByteStream, upTo limit: Int = WideMemory.size) -> Bool {
         guard !isOver else { return false }
         reader = nil
-        let result = withUnsafeTemporaryAllocation(byteCount: Self.receiveSize, alignment: 1) { space in
-            let result = Result { () throws(StreamError) in try bytes.read(into: space) }
-            if case .success(.bytes(let count)) = result { read(UnsafeRawBufferPointer(rebasing: space[..<count])) }
-            return result
-        }
+        let memory = WideMemory.take()
+        defer { WideMemory.recycle(memory) }
+        let space = UnsafeMutableRawBufferPointer(rebasing: memory.prefix(limit))
         do throws(StreamError) {
-            switch try result.get() {
+            switch try bytes.read(into: space) {
             case .bytes(let count):
+                read(UnsafeRawBufferPointer(rebasing: space[..<count]))
                 // A receive that does not fill the buffer leaves nothing; over TLS, another record may remain.
-                let isShort = count < Self.receiveSize && !bytes.isSecured && !bytes.channel.hasFaults
+                let isShort = count < space.count && !bytes.isSecured && !bytes.channel.hasFaults
                 mayHaveArrived = !isShort
                 return true
             case .end:
@@ -81,7 +82,9 @@ extension HTTP2SessionState {
             if let limit = place(of: stream)?.collectingLimit { frames.widen(stream, upTo: limit, at: .now) }
             deliver(to: stream) { $0.add(.head(status, header)) }
         case .data(let stream, let range):
-            deliver(to: stream) { $0.add(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+            guard let place = place(of: stream) else { break }
+            place.addBody(UnsafeRawBufferPointer(rebasing: bytes[range]))
+            wake(place)
         case .trailers(let stream, let trailers): deliver(to: stream) { $0.add(trailers) }
         case .ended(let stream): deliver(to: stream) { $0.complete() }
         case .reset(let stream, let reset):

@@ -218,20 +218,34 @@ extension HTTP2Stream {
 // MARK: The response
 
 extension HTTP2Stream {
-    func receive() throws(StreamError) -> TransferResult {
+    func receive() throws(StreamError) -> TransferResult { try receive(into: nil) }
+
+    /// Receives what has arrived for all streams, and the body of this one in `space`, unless bytes precede it.
+    ///
+    /// - Parameter space: The destination of the body; nil to receive it in the inbox.
+    /// - Returns: The number of bytes in `space`, which may be 0; with nil, of everything that has arrived.
+    /// - Throws: The error of the connection, once everything that arrived before it was taken.
+    private func receive(into space: UnsafeMutableRawBufferPointer?) throws(StreamError) -> TransferResult {
         guard let place else { return .end }
         if isInherited { throw .system(.forkedChild) }
         for _ in 0..<HTTP2SessionState.receives {
             let result = try access { (state) throws(StreamError) -> TransferResult? in
                 state.endWait(of: place)
-                if let count = take(from: place) { return .bytes(count) }
+                if let count = take(from: place) { return .bytes(space == nil ? count : 0) }
                 if let failure = state.receiveFailure { throw failure }
                 if state.isOver { return .end }
                 if state.flushRequest == nil || state.isFlushLate || blocksThread {
                     state.flush(to: &connection.stream)
                 }
-                let hasReceived = state.receive(from: &connection.stream)
-                if let count = take(from: place) { return .bytes(count) }
+                let limit = state.isAlone && !inbox.hasHead ? HTTP2SessionState.headSize : WideMemory.size
+                var hasReceived = false
+                let direct = place.receiveBody(into: space) {
+                    hasReceived = state.receive(from: &connection.stream, upTo: limit)
+                }
+                if direct > 0 { recordTaken(direct, from: place, &state) }
+                let count = take(from: place)
+                if direct > 0 { return .bytes(direct) }
+                if let count { return .bytes(space == nil ? count : 0) }
                 if hasReceived || state.isOver { return nil }
                 // Only now, so that what had arrived before the failure is read first.
                 if let failure = state.sendFailure { throw failure }
@@ -240,6 +254,16 @@ extension HTTP2Stream {
             if let result { return result }
         }
         return .wouldBlock
+    }
+
+    /// Records that the exchange has `count` bytes of the body, so that the peer may send more.
+    private func recordTaken(_ count: Int, from place: ExchangePlace, _ state: inout HTTP2SessionState) {
+        place.waitStart = nil
+        hasLooked = false
+        inbox.recordBody(count)
+        if let stream = place.stream { state.consumed(count, of: stream) }
+        // Sent now, because the caller may pause. A failure ends the next receive.
+        sendOutput(of: &state)
     }
 
     private func take(from place: ExchangePlace) -> Int? {
@@ -262,9 +286,11 @@ extension HTTP2Stream {
         throw session.access { $0.ended(place, after: failure) }
     }
 
-    var receivesDirectly: Bool { false }
+    var receivesDirectly: Bool { inbox.isReadyForBody }
 
-    func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult { .wouldBlock }
+    func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
+        try receive(into: space)
+    }
 
     func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
         let count = inbox.takeBody(into: space)

@@ -24,6 +24,8 @@ struct StreamInbox: ~Copyable, Sendable {
     private(set) var hasHead = false
     /// The number of body bytes that ``nextEvent()`` has reported and that were not read.
     private(set) var pending = 0
+    /// The number of body bytes that have arrived.
+    private var received = 0
 
     init(isHEAD: Bool = false) {
         self.isHEAD = isHEAD
@@ -42,6 +44,11 @@ struct StreamInbox: ~Copyable, Sendable {
         return hasEnded && unreadBody.isEmpty ? 0 : nil
     }
 
+    /// Whether the next bytes belong to the body, and none precede them.
+    var isReadyForBody: Bool {
+        hasHead && body.isEmpty && heads.isEmpty && !hasEnded && received < bodyLength ?? .max
+    }
+
     private var unreadBody: ArraySlice<UInt8> { body[bodyStart...] }
 }
 
@@ -58,12 +65,16 @@ extension StreamInbox {
         }
         heads += arrivals.heads
         arrivals.heads.removeAll(keepingCapacity: true)
+        received += arrivals.body.count
         if body.isEmpty { swap(&body, &arrivals.body) } else { body += arrivals.body }
         arrivals.body.removeAll(keepingCapacity: true)
         if !arrivals.trailers.isEmpty { swap(&trailers, &arrivals.trailers) }
         (end, isStopped, refusal) = (arrivals.end, arrivals.isStopped, arrivals.refusal)
         return arrivals.count
     }
+
+    /// Records that the exchange has received `count` bytes of the body at their destination.
+    mutating func recordBody(_ count: Int) { received += count }
 
     mutating func nextEvent() throws(RequestError) -> ResponseEvent {
         if !heads.isEmpty { return heads.removeFirst() }

@@ -93,6 +93,46 @@ struct HTTP2CallTests {
         #expect(response.text == text)
     }
 
+    @Test(
+        "bodies of declared and of unknown length arrive whole, whether one call receives or several share a connection",
+        .rows("H-15", "H-16"), arguments: [1, 8])
+    func largeBodies(calls: Int) async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+            while let request = script.request(on: line) {
+                let body = Self.body(for: request.head.path ?? "")
+                let declares = request.head.path?.contains("declared") == true
+                let ends = request.head.path?.contains("trailers") == true
+                script.respond(
+                    to: request.slot, 200, declares ? ["content-length": "\(body.utf8.count)"] : .empty, body: body,
+                    trailers: ends ? ["x-sum": "5"] : nil, on: line)
+            }
+        }
+        let executor = SocketExecutor.http2()
+        for delivery in [ResponseBody.Delivery.collected(limit: 1 << 20), .streamed] {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<calls {
+                    for kind in ["declared", "declared-trailers", "unknown", "unknown-trailers"] {
+                        let request = try peer.request(.get, "/\(kind)/\(number)", delivery: delivery)
+                        if calls == 1 { try await group.waitForAll() }
+                        group.addTask {
+                            let response = try await executor.execute(request)
+                            var bytes = try await response.stream?.next() ?? Data((response.text ?? "").utf8)
+                            while let piece = try await response.stream?.next() { bytes += piece }
+                            #expect(String(decoding: bytes, as: UTF8.self) == Self.body(for: "/\(kind)/\(number)"))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(peer.connections == 1)
+    }
+
+    /// Returns a body of about 100,000 bytes that differs from the bodies for other paths.
+    private static func body(for path: String) -> String {
+        (0..<10_000).map { "\(path)\($0)" }.joined().prefix(100_000 + path.utf8.count).description
+    }
+
     @Test("421 is a response, after which the connection carries others", .rows("H-38"))
     func misdirected() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
