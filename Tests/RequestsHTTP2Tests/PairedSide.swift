@@ -109,7 +109,7 @@ struct PairedSide: ~Copyable {
     /// Returns SETTINGS that the user of this side never sends, or nothing in the middle of a frame.
     ///
     /// Smaller windows and fewer streams than this side allows cannot make the other side an offender.
-    func settings(windows: Int, streams: Int, table: Int) -> [UInt8] {
+    mutating func settings(windows: Int, streams: Int, table: Int) -> [UInt8] {
         guard state.outputCount == 0 else { return [] }
         let values = [(4, min(windows, limits.streamWindow)), (1, min(table, 4_096))]
         let server = role == .server ? [(3, min(streams, limits.concurrentStreams))] : []

@@ -34,7 +34,7 @@ struct HTTP2Client: ~Copyable {
     /// Whether the settings of the server have arrived.
     private(set) var isSettled = false
     /// The number of streams that can be opened now.
-    var places: Int { state.freePlaces }
+    var places: Int { mutating get { state.freePlaces } }
     private(set) var responses: [StreamID: Response] = [:]
     private(set) var goAways: [Frame.GoAway] = []
     /// Whether the server has closed the connection.
@@ -128,11 +128,11 @@ struct HTTP2Client: ~Copyable {
     }
 
     /// Sends what is queued and receives until `condition` is true, or until the server closes the connection.
-    mutating func receive(until condition: (borrowing HTTP2Client) -> Bool) async throws {
+    mutating func receive(until condition: (inout HTTP2Client) -> Bool) async throws {
         while true {
             // A connection that the server has closed can still be read.
             do { try await flush() } catch { unsent = [:] }
-            if isClosed || condition(self) { return }
+            if isClosed || condition(&self) { return }
             let bytes: [UInt8]
             do {
                 bytes = try await wire.receiveNext()

@@ -56,13 +56,15 @@ extension ConnectionState {
 
     /// The number of streams that can be opened now; 0 on a server.
     package var freePlaces: Int {
-        guard role == .client, !isDraining, !isInDoubt else { return 0 }
-        return max(0, maximumStreams - streams.count - heldPlaces.count)
+        mutating get {
+            guard role == .client, !isDraining, !isInDoubt else { return 0 }
+            return max(0, maximumStreams - streams.count - heldPlaces.count)
+        }
     }
 
     /// The maximum number of streams that the peer allows at once; ``presumedStreams`` until its SETTINGS arrive.
     package var maximumStreams: Int {
-        isSettled ? peerSettings.maximumConcurrentStreams ?? .max : Self.presumedStreams
+        mutating get { isSettled ? peerSettings.maximumConcurrentStreams ?? .max : Self.presumedStreams }
     }
 
     /// The number of streams that a peer is presumed to allow until its SETTINGS arrive: 100.
@@ -70,7 +72,7 @@ extension ConnectionState {
 
     /// Whether the connection accepts no more streams.
     package var isDraining: Bool {
-        failure != nil || goAway != nil || hasDrained || nextStream > .largest
+        mutating get { failure != nil || goAway != nil || hasDrained || nextStream > .largest }
     }
 
     /// Whether the peer has ended the connection with GOAWAY after it may have acted on a request.

@@ -5,6 +5,7 @@ package import Requests
 /// Pass the received bytes to ``receive(_:at:into:)``, and send the pieces that ``output()`` returns. All functions are
 /// called under one lock. Bodies are never copied: events and ``OutputPiece/body(_:count:)`` refer to bytes that their
 /// owner keeps.
+// The getters that each request calls are mutating: the compiler copies the whole value for the others.
 package struct ConnectionState: ~Copyable, Sendable {
     let role: HTTP2Role
     let limits: HTTP2Limits
@@ -152,7 +153,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     /// The number of bytes that the peer may send in bodies, when it has received ``output()``.
     package var receiveCredit: Int { receiveWindow.available }
 
-    package var outputCount: Int { queue.count }
+    package var outputCount: Int { mutating get { queue.count } }
 
     /// Records that the first `count` bytes of ``output()`` were sent, and appends the streams that can write now.
     package mutating func written(_ count: Int, at now: Deadline, into events: inout [ConnectionEvent]) {

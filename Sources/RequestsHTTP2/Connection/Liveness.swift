@@ -95,9 +95,11 @@ struct HeldPlace: Sendable {
 extension ConnectionState {
     /// The instant at which ``expire(at:into:)`` must be called, if nothing happens before.
     package var deadline: Deadline {
-        guard failure == nil else { return .distantFuture }
-        let grantsExpire = turns.isEmpty ? Deadline.distantFuture : grantsExpire
-        return heldPlaces.reduce(min(liveness.deadline, grantsExpire)) { min($0, $1.until) }
+        mutating get {
+            guard failure == nil else { return .distantFuture }
+            let grantsExpire = turns.isEmpty ? Deadline.distantFuture : grantsExpire
+            return heldPlaces.reduce(min(liveness.deadline, grantsExpire)) { min($0, $1.until) }
+        }
     }
 
     /// Releases the places and turns whose time has passed, and checks whether a PING was acknowledged in time.
@@ -117,7 +119,7 @@ extension ConnectionState {
     /// Whether a stream has timed out without any frame of the peer.
     ///
     /// The connection accepts no streams until a frame arrives.
-    package var isInDoubt: Bool { liveness.isInDoubt }
+    package var isInDoubt: Bool { mutating get { liveness.isInDoubt } }
 
     /// Resets a stream whose time limit has passed.
     ///

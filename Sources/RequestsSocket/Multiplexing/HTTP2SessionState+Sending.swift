@@ -5,7 +5,7 @@ import RequestsPOSIX
 // Sending the output.
 extension HTTP2SessionState {
     /// The number of bytes that remain to be sent.
-    var outputCount: Int { frames.outputCount - sent }
+    var outputCount: Int { mutating get { frames.outputCount - sent } }
 
     /// Whether the output is still sent; after a violation of the peer, too, because it ends with GOAWAY.
     var isSending: Bool { sendFailure == nil && receiveFailure == nil && !hasEnded }

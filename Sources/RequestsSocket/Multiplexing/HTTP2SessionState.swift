@@ -4,6 +4,7 @@ import RequestsHTTP2
 import RequestsPOSIX
 
 /// The state of an HTTP/2 connection (RFC 9113), under the lock of its ``HTTP2Session``; no function waits.
+// Getters are mutating where the compiler would otherwise copy the whole value for each call.
 struct HTTP2SessionState: ~Copyable {
     let limits: HTTP2Limits
     var frames: ConnectionState
@@ -71,13 +72,13 @@ struct HTTP2SessionState: ~Copyable {
     }
 
     /// Whether the connection accepts further exchanges.
-    var isUsable: Bool { !isOver && sendFailure == nil && !isRetired && !frames.isDraining }
+    var isUsable: Bool { mutating get { !isOver && sendFailure == nil && !isRetired && !frames.isDraining } }
 
     /// Whether the peer sends and reads nothing more.
-    var isOver: Bool { hasEnded || receiveFailure != nil || frames.failure != nil }
+    var isOver: Bool { mutating get { hasEnded || receiveFailure != nil || frames.failure != nil } }
 
     /// The number of exchanges that the connection can carry at once now; nil if it accepts no more, now or later.
-    var capacity: Int? { isUsable ? frames.isInDoubt ? 0 : frames.maximumStreams : nil }
+    var capacity: Int? { mutating get { isUsable ? frames.isInDoubt ? 0 : frames.maximumStreams : nil } }
 
     /// Whether at most one exchange uses the connection.
     var isAlone: Bool { places.count <= 1 }
@@ -253,7 +254,7 @@ extension HTTP2SessionState {
         resting += 1
     }
 
-    private func canWrite(_ place: ExchangePlace) -> Bool {
+    private mutating func canWrite(_ place: ExchangePlace) -> Bool {
         place.stream.map { frames.hasRoom(for: $0) } ?? (frames.isDraining || frames.freePlaces > 0)
     }
 
@@ -300,7 +301,7 @@ extension HTTP2SessionState {
     /// Returns the instant at which the wait at `place` ends to check the time limits of ``frames``.
     ///
     /// Every blocked thread checks them, because a task may have no thread left to run on.
-    func waitEnd(of place: ExchangePlace) -> Deadline {
+    mutating func waitEnd(of place: ExchangePlace) -> Deadline {
         timekeeper === place || place.wait?.caller == .thread ? frames.deadline : .distantFuture
     }
 
@@ -371,10 +372,10 @@ extension HTTP2SessionState {
     ///
     /// A blocked thread is preferred, because a task may have no thread left to run on, and an actor may be busy.
     private func readiest(where condition: (ExchangePlace.Wait) -> Bool) -> ExchangePlace? {
-        var readiest: ExchangePlace?
-        for place in places {
         // Every call that waits rests, unless it blocks a thread. Often none waits, because all have become ready.
         guard resting > 0 || waitingThreads > 0 else { return nil }
+        var readiest: ExchangePlace?
+        for place in places {
             guard let wait = place.wait, condition(wait) else { continue }
             if wait.caller == .thread || wait.caller == .task && waitingThreads == 0 { return place }
             if readiest == nil || readiest?.wait?.caller == .actor { readiest = place }

@@ -72,7 +72,7 @@ private struct Side: ~Copyable {
     }
 
     /// Checks that the memory of the connection is bounded by what has happened.
-    func check() {
+    mutating func check() {
         precondition(state.outputCount <= 70_000 + 20 * receivedCount + 1_000 * actionCount)
         precondition(state.streamCount <= (role == .client ? actionCount : 100))
     }
