@@ -28,10 +28,10 @@ extension ConnectionState {
         do throws(HTTP2Violation) {
             guard !isTooLarge else { throw .headerListTooLarge }
             switch streams[index].receiving {
-            case .head: try receiveHead(fields, index, endsStream: endsStream, into: &events)
+            case .head: try receiveHead(fields.take(), index, endsStream: endsStream, into: &events)
             case .body:
                 guard endsStream else { throw .unendedTrailers }
-                let trailers = try ReceivedSection(fields, allowing: []).header
+                let trailers = try ReceivedSection(fields.take(), allowing: []).header
                 if let violation = streams[index].length.violationAtEnd { throw violation }
                 events.append(.trailers(streams.slot(at: index), trailers))
                 endReceiving(index, into: &events)
@@ -67,7 +67,7 @@ extension ConnectionState {
     }
 
     private mutating func receiveHead(
-        _ fields: ReceivedFields?, _ index: Int, endsStream: Bool, into events: inout [ConnectionEvent]
+        _ fields: consuming ReceivedFields?, _ index: Int, endsStream: Bool, into events: inout [ConnectionEvent]
     ) throws(HTTP2Violation) {
         let names = role == .client ? MessageHead.responseNames : MessageHead.requestNames
         let section = try ReceivedSection(fields, allowing: names)

@@ -104,7 +104,8 @@ struct OutputQueue: ~Copyable, Sendable {
             acknowledgements -= parts[finished].acknowledgements
             finished += 1
         }
-        parts.removeFirst(finished)
+        // In most cases, all were written.
+        if finished == parts.count { parts.removeAll(keepingCapacity: true) } else { parts.removeFirst(finished) }
         compact()
     }
 

@@ -16,8 +16,9 @@ struct ReceivedSection {
     ///   - fields: The fields in their order; nil if there are none.
     ///   - pseudoNames: The pseudo-header fields that the section may contain, each once.
     /// - Throws: The violation of the first invalid field.
-    init(_ fields: ReceivedFields?, allowing pseudoNames: [String]) throws(HTTP2Violation) {
-        guard var fields else { return }
+    init(_ fields: consuming ReceivedFields?, allowing pseudoNames: [String]) throws(HTTP2Violation) {
+        // Taken, because the removal of the pseudo-header fields would copy fields with another reference.
+        guard var fields = fields.take() else { return }
         for position in 0..<fields.count {
             let violation = fields.withBytes(at: position) { name, value, _ in
                 add(name, value, at: position, allowing: pseudoNames)

@@ -9,7 +9,8 @@ package struct FrameWriter: ~Copyable, Sendable {
 
     /// Replaces all bytes, and reuses the memory.
     package mutating func replaceAll(with newBytes: [UInt8]) {
-        bytes.replaceSubrange(bytes.indices, with: newBytes)
+        bytes.removeAll(keepingCapacity: true)
+        bytes += newBytes
     }
 
     /// Appends the header of a frame whose payload has `length` bytes, at most 16,384.

@@ -94,10 +94,10 @@ package struct HPACKDecoder: ~Copyable {
             switch representation {
             case .tableSize(let size): try resizeTable(to: size)
             case .indexed(let index):
-                try beginField()
+                try beginField(&writer)
                 try decodeField(at: index, limit, &writer)
             case .literal(let name, let value, let isInserted):
-                try beginField()
+                try beginField(&writer)
                 try decodeField(name, value, in: bytes, isInserted: isInserted, limit, &writer)
             }
         }
@@ -117,8 +117,10 @@ package struct HPACKDecoder: ~Copyable {
 
 extension HPACKDecoder {
     /// Checks that the table has the size that it must have before a field.
-    private mutating func beginField() throws(HPACKError) {
+    private mutating func beginField(_ writer: inout ReceivedFields.Writer) throws(HPACKError) {
         guard requiredTableSize == nil else { throw .malformed(.missingTableSize) }
+        // Suffices for most blocks.
+        if !hasFields { writer.reserveCapacity(ofText: 256) }
         hasFields = true
     }
 

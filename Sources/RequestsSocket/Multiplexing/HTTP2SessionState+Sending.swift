@@ -77,7 +77,7 @@ extension HTTP2SessionState {
                 taken += count
             }
         }
-        bodies.removeFirst(taken)
+        if taken > 0 { bodies.removeFirst(taken) }
     }
 
     private mutating func finishOutput() {

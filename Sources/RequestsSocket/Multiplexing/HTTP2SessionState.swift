@@ -190,7 +190,7 @@ extension HTTP2SessionState {
             if part == 0 { break }
             queued += part
         }
-        bodies.append(contentsOf: bytes.prefix(queued))
+        if queued > 0 { bodies.append(contentsOf: bytes.prefix(queued)) }
         return queued
     }
 

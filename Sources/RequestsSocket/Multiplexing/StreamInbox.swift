@@ -63,7 +63,7 @@ extension StreamInbox {
             hasHead = true
             declaredLength = status.forbidsBody ? 0 : header[.contentLength].flatMap { Int($0) }
         }
-        heads += arrivals.heads
+        if heads.isEmpty { swap(&heads, &arrivals.heads) } else { heads += arrivals.heads }
         arrivals.heads.removeAll(keepingCapacity: true)
         received += arrivals.body.count
         if body.isEmpty { swap(&body, &arrivals.body) } else { body += arrivals.body }
