@@ -152,6 +152,29 @@ struct RequestFieldsTests {
         #expect(secrets == 3)
     }
 
+    @Test("a secret whose name is in the static table is stored in no table", .rows("H-6"))
+    func secretsWithStaticNames() throws {
+        var decoder = HPACKDecoder()
+        let table = try (1...61).map { try decoder.decode([0x80 | UInt8($0)])[0] }
+        let names = Set(table.map { Field.Name(String(decoding: $0.name, as: UTF8.self)) })
+        let secrets: Set<Field.Name> = [.authorization, .cookie, .proxyAuthorization, .setCookie]
+        #expect(names.filter { Redaction.standard.isSecret($0) } == secrets)
+        for name in secrets {
+            let field = Field(name: name, value: String(repeating: "x", count: 30))
+            let fields = OutgoingFields(try Self.request(), length: 0, adding: [field]) {
+                Redaction.standard.isSecret($0)
+            }
+            var encoder = HPACKEncoder()
+            var blocks: [[UInt8]] = [[], [], []]
+            for index in blocks.indices { encoder.encode(fields, into: &blocks[index]) }
+            // The first block stores the authority; a stored value would make the third one shorter.
+            let withoutField = OutgoingFields(try Self.request(), length: 0)
+            var rest: [UInt8] = []
+            encoder.encode(withoutField, into: &rest)
+            #expect(blocks[2].count > rest.count + 20, "\(name)")
+        }
+    }
+
     @Test("responses and trailers leave out the fields of a connection, too", .rows("H-11"))
     func responses() throws {
         let header: Header = ["Connection": "close", "TE": "trailers", "Upgrade": "h2c", "Server": "x"]

@@ -7,7 +7,7 @@ package struct ReceiveBuffer: ~Copyable {
     /// The size for most heads together with a small body.
     private static let usualSize = 16 << 10
     /// The number of bytes received at once for a head; the remainder of a larger body is received at its destination.
-    private static let headSize = 4 << 10
+    static let headSize = 4 << 10
 
     private var storage: UnsafeMutableRawBufferPointer
     /// The memory of the first or usual size; kept while larger memory is in use.

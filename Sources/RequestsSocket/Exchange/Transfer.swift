@@ -231,7 +231,7 @@ extension Transfer where C: ~Copyable {
         return 0
     }
 
-    /// Receives into `space`; returns 0 if the peer has closed or only an event has arrived, nil if nothing has.
+    /// Receives into `space`; returns 0 if the peer has closed or an event must be read, nil if nothing has arrived.
     private mutating func receiveDirectly(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
         let result: TransferResult
         do throws(StreamError) {

@@ -7,11 +7,6 @@ import RequestsPOSIX
 extension HTTP2SessionState {
     /// The maximum number of receives in a row, after which other tasks run and time limits are checked.
     static var receives: Int { 16 }
-    /// The maximum number of bytes of the first receive for a head.
-    ///
-    /// The remainder of a larger body is received when its destination is known.
-    static var headSize: Int { 4 << 10 }
-
     /// Receives at most `limit` bytes, and passes the events to the places; returns whether anything has arrived.
     mutating func receive(from bytes: inout ByteStream, upTo limit: Int = WideMemory.size) -> Bool {
         guard !isOver else { return false }

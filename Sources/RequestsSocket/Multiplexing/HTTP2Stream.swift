@@ -228,7 +228,7 @@ extension HTTP2Stream {
     private func receive(into space: UnsafeMutableRawBufferPointer?) throws(StreamError) -> TransferResult {
         guard let place else { return .end }
         if isInherited { throw .system(.forkedChild) }
-        for _ in 0..<HTTP2SessionState.receives {
+        for turn in 0..<HTTP2SessionState.receives {
             let result = try access { (state) throws(StreamError) -> TransferResult? in
                 state.endWait(of: place)
                 if let count = take(from: place) { return .bytes(space == nil ? count : 0) }
@@ -237,7 +237,9 @@ extension HTTP2Stream {
                 if state.flushRequest == nil || state.isFlushLate || blocksThread {
                     state.flush(to: &connection.stream)
                 }
-                let limit = state.isAlone && !inbox.hasHead ? HTTP2SessionState.headSize : WideMemory.size
+                // After a head, the remainder of a larger body is received at its destination.
+                let isForHead = turn == 0 && state.isAlone && !inbox.hasHead
+                let limit = isForHead ? ReceiveBuffer.headSize : WideMemory.size
                 var hasReceived = false
                 let direct = place.receiveBody(into: space) {
                     hasReceived = state.receive(from: &connection.stream, upTo: limit)
