@@ -7,6 +7,18 @@ extension HTTP2SessionState {
     /// The number of bytes that remain to be sent.
     var outputCount: Int { mutating get { frames.outputCount - sent } }
 
+    /// Queues as many body bytes of a stream as it accepts now, and returns their number.
+    mutating func queue(_ bytes: UnsafeRawBufferPointer, of stream: StreamSlot, endsStream: Bool) -> Int {
+        var queued = 0
+        while queued < bytes.count {
+            let part = frames.write(stream, bytes.count - queued, endsStream: endsStream)
+            if part == 0 { break }
+            queued += part
+        }
+        bodies.append(contentsOf: bytes.prefix(queued))
+        return queued
+    }
+
     /// Whether the output is still sent; after a violation of the peer, too, because it ends with GOAWAY.
     var isSending: Bool { sendFailure == nil && receiveFailure == nil && !hasEnded }
 

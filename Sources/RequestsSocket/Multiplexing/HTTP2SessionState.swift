@@ -182,18 +182,6 @@ extension HTTP2SessionState {
         if !hasStream, frames.freePlaces > 0, let next = waitingForStream.first { wake(next) }
     }
 
-    /// Queues as many body bytes of a stream as it accepts now, and returns their number.
-    mutating func queue(_ bytes: UnsafeRawBufferPointer, of stream: StreamSlot, endsStream: Bool) -> Int {
-        var queued = 0
-        while queued < bytes.count {
-            let part = frames.write(stream, bytes.count - queued, endsStream: endsStream)
-            if part == 0 { break }
-            queued += part
-        }
-        if queued > 0 { bodies.append(contentsOf: bytes.prefix(queued)) }
-        return queued
-    }
-
     /// Records that `count` bytes of a body were taken, so that the peer may send as many more.
     mutating func consumed(_ count: Int, of stream: StreamSlot) {
         frames.consumed(stream, count, at: .now)
