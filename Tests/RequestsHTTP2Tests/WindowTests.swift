@@ -219,7 +219,7 @@ struct WindowTests {
             let length = row.length.map { [("content-length", "\($0)")] } ?? []
             peer.receive(WireFrame.headers(Block.status("200", length), on: 1))
             _ = peer.sent()
-            peer.state.widen(peer.slot(1), upTo: row.limit, at: peer.now)
+            #expect(peer.state.widen(peer.slot(1), upTo: row.limit, at: peer.now) == row.length)
             #expect(Self.increments(peer.sent(), of: 1) == row.increment)
         }
     }

@@ -22,12 +22,16 @@ extension ConnectionState {
     }
 
     /// Makes the window of a stream as large as its body, which is collected up to `limit` bytes; at most 1 MiB.
-    package mutating func widen(_ slot: StreamSlot, upTo limit: Int, at now: Deadline) {
-        guard failure == nil, let index = streams.index(of: slot), streams[index].receiving != .ended else { return }
+    ///
+    /// - Returns: The declared length of the body in bytes, if it has not arrived.
+    package mutating func widen(_ slot: StreamSlot, upTo limit: Int, at now: Deadline) -> Int? {
+        guard failure == nil, let index = streams.index(of: slot), streams[index].receiving != .ended
+        else { return nil }
         let size = streams[index].receiveWindow.size
-        let length = streams[index].length.isForbidden ? 0 : streams[index].length.expected ?? .max
-        growWindow(of: index, to: min(length, limit, HTTP2Limits.collectingWindow), at: now)
+        let length = streams[index].length.isForbidden ? 0 : streams[index].length.expected
+        growWindow(of: index, to: min(length ?? .max, limit, HTTP2Limits.collectingWindow), at: now)
         if streams[index].receiveWindow.size > size { returnWindow(of: index, at: now) }
+        return length
     }
 
     /// Returns whether the peer waits for the window: two updates are less than two round trips apart.

@@ -7,6 +7,9 @@ import RequestsPOSIX
 extension HTTP2SessionState {
     /// The maximum number of receives in a row, after which other tasks run and time limits are checked.
     static var receives: Int { 16 }
+    /// The maximum number of bytes that are reserved for a body because of its declared length.
+    private static var reservedSize: Int { 64 << 10 }
+
     /// Receives at most `limit` bytes, and passes the events to the places; returns whether anything has arrived.
     mutating func receive(from bytes: inout ByteStream, upTo limit: Int = WideMemory.size) -> Bool {
         guard !isOver else { return false }
@@ -74,7 +77,11 @@ extension HTTP2SessionState {
             deliver(to: stream) { $0.add(.interim(status, header)) }
         case .head(let stream, .response(let status, let header)):
             hasResponded = true
-            if let limit = place(of: stream)?.collectingLimit { frames.widen(stream, upTo: limit, at: .now) }
+            if let place = place(of: stream), let limit = place.collectingLimit {
+                let length = frames.widen(stream, upTo: limit, at: .now)
+                // A lone call receives its body at its destination.
+                if let length, !isAlone { place.arrivals.reserveBody(max(0, min(length, limit, Self.reservedSize))) }
+            }
             deliver(to: stream) { $0.add(.head(status, header)) }
         case .data(let stream, let range):
             guard let place = place(of: stream) else { break }

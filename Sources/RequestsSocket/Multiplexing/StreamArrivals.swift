@@ -32,6 +32,11 @@ struct StreamArrivals: ~Copyable, Sendable {
         count += 1
     }
 
+    /// Reserves memory for a body of `count` bytes.
+    mutating func reserveBody(_ count: Int) {
+        body.reserveCapacity(count)
+    }
+
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         body.append(contentsOf: bytes)
         count += bytes.count
