@@ -259,8 +259,9 @@ struct HTTP2NegotiationTests {
         case .timedOut: #expect(error?.reason == .timedOut(.securing))
         }
         #expect(peer.mostConnections <= 16)
-        // One of the waiting calls has established the next connection for all.
-        if end == .cancelled { #expect(peer.connections == 2) }
+        // One of the waiting calls has established the next connection for all; on a busy machine, a few more may have
+        // hurried. If all had established their own, there would be 17.
+        if end == .cancelled { #expect(peer.connections < 10) }
     }
 
     @Test(
