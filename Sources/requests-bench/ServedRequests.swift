@@ -14,9 +14,10 @@ struct ServedRequests: Sendable {
     let scale: Double
 
     /// Runs the test server in its process: prints its port and serves until the end of the input.
-    static func serve() async throws {
+    static func serve(overHTTP2: Bool = false) async throws {
         let response = MockResponse.data(ReferenceServer.body, contentType: .json)
-        try await withTestServer(serving: MockExecutor(response).recording(.none)) { server in
+        let mock = MockExecutor(response).recording(.none)
+        try await withTestServer(serving: mock, using: overHTTP2 ? .http2 : .http1) { server in
             guard case .loopback(let port) = server.address else { return }
             print(port)
             fflush(nil)

@@ -47,7 +47,7 @@ do {
     } else if words.first == "serve" {
         try ChildServer.serve(Array(words.dropFirst()))
     } else if words.first == "serve-test" {
-        try await ServedRequests.serve()
+        try await ServedRequests.serve(overHTTP2: words.contains("h2"))
     } else if words.first == "servers", words.count > 1 {
         let (core, rounds) = (number("--core", in: &words), number("--rounds", in: &words))
         print(Table(try ServedRequests(folder: words[1], rounds: rounds ?? 7, core: core, scale: 1).figures()).text)
