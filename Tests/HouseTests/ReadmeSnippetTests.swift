@@ -91,6 +91,13 @@ struct ReadmeSnippetTests {
         }
     }
 
+    @Test("the article's middleware that adds a field, measures and retries once has 15 lines")
+    func middleware() throws {
+        let article = try Repository.here.text(of: "Sources/Requests/Requests.docc/WritingMiddleware.md")
+        let snippet = try Self.snippets(of: article).first { $0.hasPrefix("struct Measuring: Middleware") }
+        #expect(try #require(snippet).split(separator: "\n", omittingEmptySubsequences: false).count == 15)
+    }
+
     @Test("the README has less than 300 lines, its first program three, and every snippet at most 40")
     func length() throws {
         let readme = try Repository.here.text(of: "README.md")
