@@ -82,4 +82,35 @@ struct CacheCallerTests {
             #expect(try await former == "Bearer alice")
         }
     }
+
+    @Test(
+        "two requests at once, one of them without credentials, share no response", .rows("R-41"),
+        arguments: 0...2, [false, true])
+    func suppressionAtOnce(index: Int, isSuppressedFirst: Bool) async throws {
+        let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
+        let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+        let first = isSuppressedFirst ? "nobody" : "Bearer alice"
+        let server = MockExecutor { request in
+            let user = request.header[.authorization] ?? "nobody"
+            if user == first { for await _ in gate {} }
+            return MockResponse(header: .caching("max-age=1000"), body: [.bytes(Data(user.utf8))])
+        }
+        let coalescing = server.authenticating(with: authenticator, within: environment).coalescing()
+        let executor = try (chains(server) + [coalescing])[index]
+        let request = api.get(.text, from: "/")
+        @Sendable func perform(isSuppressed: Bool) async throws -> String {
+            guard isSuppressed else { return try await executor.perform(request) }
+            return try await authenticator.withoutCredentials { () async throws(RequestError) in
+                try await executor.perform(request)
+            }
+        }
+        async let waiting = perform(isSuppressed: isSuppressedFirst)
+        while server.recordedCount == 0 { await Task.yield() }
+        // It completes although the response to the first request has not arrived.
+        let other = try await perform(isSuppressed: !isSuppressedFirst)
+        #expect(other == (isSuppressedFirst ? "Bearer alice" : "nobody"))
+        opening.finish()
+        #expect(try await waiting == first)
+        #expect(server.recordedCount == 2)
+    }
 }
