@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+@_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
 import TestSupport
@@ -63,6 +64,58 @@ struct ProxyTests {
         #expect(peer.notes.count == 1)
         #expect(peer.notes[0].contains("Proxy-Authorization: Basic own\r\n"))
         #expect(!peer.notes[0].contains(Self.field))
+    }
+
+    @Test(
+        "the request in middleware, a response or an error has no credentials for the proxy", .rows("R-51", "R-74"),
+        arguments: [false, true], [false, true])
+    func namedRequests(isDigest: Bool, isBlocking: Bool) async throws {
+        let digest = DigestProxy()
+        let peer = try ScriptedPeer { line, _, peer in
+            while let head = line.receiveRequest() {
+                peer.note(head)
+                if isDigest, let challenge = digest.challenge(for: head) {
+                    line.send(DigestProxy.Ending.keepsOpen.response(challenge))
+                } else if head.contains("/lost") {
+                    return
+                } else {
+                    line.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+                }
+            }
+        }
+        let named = Lock<[PreparedRequest?]>([])
+        let executor = try Self.executor(
+            through: peer, authorization: isDigest ? .init(with: ProxyChallengeTests.digest) : Self.credentials
+        ).intercepting { request, next in
+            named.withLock { $0.append(request) }
+            do throws(RequestError) {
+                let response = try await next.execute(request)
+                named.withLock { $0.append(response.request) }
+                return response
+            } catch {
+                named.withLock { $0.append(error.request) }
+                throw error
+            }
+        }
+        for path in ["missing", "lost"] {
+            let request = AnonymousRequestProvider("http://origin.example").get(.none, from: "/\(path)")
+            let error = await #expect(throws: RequestError.self) {
+                guard isBlocking else { return try await executor.perform(request) }
+                try await onThread {
+                    Result { () throws(RequestError) in try executor.performAndWait(request) }
+                }.get()
+            }
+            named.withLock { $0.append(error?.request) }
+            #expect(peer.notes.last?.contains(".example/\(path) ") == true)
+            #expect(peer.notes.last?.contains("Proxy-Authorization: ") == true)
+        }
+        let requests = named.withLock { $0 }
+        #expect(requests.count == 6)
+        for request in requests {
+            let request = try #require(request)
+            #expect(!request.header.contains(.proxyAuthorization))
+            #expect(!request.curlCommand(secrets: .revealed).contains("roxy"))
+        }
     }
 
     @Test("proxy credentials are never sent to an origin server", .rows("R-27", "R-51"))
