@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
 import TestSupport
@@ -36,6 +37,38 @@ struct Blocks: RequestBody.Source {
 
 @Suite("Sending bodies", .timeLimit(.minutes(10)))
 struct SendingTests {
+    @Test("a response that is kept keeps no upload of 100 MB in memory", arguments: [false, true])
+    func uploads(isBlocking: Bool) async throws {
+        let count = 100_000_000
+        let peer = try ScriptedPeer { line, _, _ in
+            var received = 0
+            while received < count, let bytes = line.receive(1 << 20) { received += bytes.count }
+            line.send(ok)
+            line.waitForEnd()
+        }
+        let executor = SocketExecutor()
+        let isFreed = Lock(false)
+        func perform() async throws -> TypedResponse<String> {
+            let data = Data(
+                bytesNoCopy: UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16), count: count,
+                deallocator: .custom { pointer, _ in
+                    pointer.deallocate()
+                    isFreed.withLock { $0 = true }
+                })
+            let url = try #require(URL(string: "http://\(peer.authority)"))
+            let request = AnonymousRequestProvider(baseURL: url)
+                .post(.raw(data: data, contentType: .binary), to: "/a", receiving: .text)
+            guard isBlocking else { return try await executor.response(for: request) }
+            return try await onThread {
+                Result { () throws(RequestError) in try executor.responseAndWait(for: request) }
+            }.get()
+        }
+        let response = try await perform()
+        await eventually { isFreed.withLock { $0 } }
+        #expect(response.value == "ok" && response.request?.method == .post)
+        #expect(executor.connections == (1, 1))
+    }
+
     @Test(
         "a stream of another length than declared, or that fails, is an error and not sent completely", .rows("R-5"),
         arguments: [
