@@ -1,3 +1,8 @@
+/// A number that a scenario adds to a request.
+private enum Visits: RequestAttributes.Key {
+    typealias Value = Int
+}
+
 extension Scenario {
     static let sentRequests: [Scenario] = [
         Scenario(
@@ -59,24 +64,51 @@ extension Scenario {
                 MockResponse.ok("\(request.header["X-Own"] ?? "") \(request.body.knownLength ?? 0) bytes")
             }
             try await context.run(serving: mock) { client in
+                let reports = EventRecorder<TransferProgress>()
+                let deadline = ContinuousClock.now + .seconds(3_600)
                 let make = {
-                    try client.request(
+                    var request = try client.request(
                         .post, "/items", header: [Field(name: "X-Own", value: "1")], body: .bytes(Data("abc".utf8)))
+                    request.attributes[Visits.self] = 7
+                    request.deadline = deadline
+                    request.progressHandler = { reports.record($0) }
+                    return request
                 }
                 let (stored, fresh) = (try make(), try make())
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for _ in 0..<16 {
-                        group.addTask {
-                            for _ in 0..<63 {
-                                let response = try await client.send(stored)
-                                try expect("the body", try response.collected, is: Data("1 3 bytes".utf8))
-                                try expect("the path in the response", response.request?.target, is: fresh.target)
+                // The middleware changes its copy of each part.
+                let chain = client.executor.intercepting { request, next in
+                    var request = request
+                    request.header["X-Late"] = "1"
+                    request.attributes[Visits.self] = 8
+                    request.deadline = deadline - .seconds(1_800)
+                    request.progressHandler = nil
+                    return try await next.execute(request)
+                }.intercepting { request, next in
+                    guard request.attributes[Visits.self] == 7 else { throw RequestError(.other, detail: "changed") }
+                    return try await next.execute(request)
+                }
+                for executor in [client.executor, chain] {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for _ in 0..<16 {
+                            group.addTask {
+                                for _ in 0..<63 {
+                                    let response = try await executor.execute(stored)
+                                    try expect("the body", try response.collected, is: Data("1 3 bytes".utf8))
+                                    try expect("the path in the response", response.request?.target, is: fresh.target)
+                                }
                             }
                         }
+                        try await group.waitForAll()
                     }
-                    try await group.waitForAll()
+                    try expect("the request", stored, is: fresh)
+                    // `==` does not compare the following.
+                    try expect("the attribute", stored.attributes[Visits.self], is: 7)
+                    try expect("the deadline", stored.deadline, is: fresh.deadline)
+                    try expect("the path template", stored.pathTemplate, is: fresh.pathTemplate)
+                    let count = reports.all.count
+                    stored.progressHandler?(TransferProgress())
+                    try expect("the reports of the progress handler", reports.all.count, is: count + 1)
                 }
-                try expect("the request", stored, is: fresh)
                 try expect(
                     "the requests that arrived", Set(client.received.map { "\($0.method) \($0.target)" }).count, is: 1)
             }
