@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import RequestsHTTP2
 import RequestsPOSIX
 import RequestsSocket
 import TestSupport
@@ -114,6 +115,48 @@ struct StalledThreadTests {
             }
             #expect(peer.connections == 2)
             #expect(executor.connections == (1, 1))
+        }
+    }
+
+    @Test(
+        "a blocked thread opens a connection if calls that cannot run have all places on a shared one",
+        .rows("H-31", "R-52"))
+    func places() async {
+        await #expect(processExitsWith: .success) {
+            var limits = HTTP2Limits()
+            limits.concurrentStreams = 1
+            let peer = try ScriptedPeer(http2: limits) { script, line, number, peer in
+                while let request = script.request(on: line) {
+                    if number == 0, request.head.path == "/held" {
+                        peer.note("held")
+                        _ = peer.waitForResume()
+                    }
+                    script.respond(to: request.slot, on: line)
+                }
+            }
+            let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
+            // After a response, the number of places is known.
+            let request = try peer.request()
+            #expect(await executor.text(request) == "ok")
+            let slow = try peer.request(.get, "/held")
+            try await withThreads(1) { threads in
+                let held = Task(executorPreference: threads) { await executor.text(slow) }
+                await eventually { peer.notes == ["held"] }
+                let plain = Task { try await onThread { executor.textInPlace(request) } }
+                await eventually { executor.waiters == 1 }
+                // A thread that runs no task does not exceed the limit, even if the server is slow.
+                let end = Deadline.after(.milliseconds(600))
+                await eventually { end.hasPassed }
+                #expect(executor.connections.open == 1 && executor.waiters == 1)
+                let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
+                #expect(await blocked.value == "ok")
+                peer.resume()
+                #expect(await held.value == "ok")
+                let text = try await plain.value
+                #expect(text == "ok")
+            }
+            #expect(peer.connections == 2)
+            #expect(executor.connections.open == 1)
         }
     }
 
