@@ -53,6 +53,16 @@ private func intercepted(
     executor.intercepting(function)
 }
 
+/// An executor that does not end before `gate`, whatever its limits, even if it is cancelled.
+private struct StuckExecutor: RequestExecutor {
+    let gate: Task<Void, Never>
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        await gate.value
+        throw RequestError(.other)
+    }
+}
+
 private func thisThread() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }
 
 /// Runs jobs on threads that they may block, outside the pool, which other blocked calls may need.
@@ -324,9 +334,39 @@ struct BlockingCallTests {
         }
     }
 
+    // In a separate process: beside other tests, a thread can continue late.
+    @Test(
+        "a blocking call over an executor or middleware that ignores cancellation ends 3 s after its total limit",
+        .rows("R-48"))
+    func ignoredLimits() async {
+        await #expect(processExitsWith: .success) {
+            for isInMiddleware in [false, true] {
+                let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+                let stuck = StuckExecutor(gate: Task.detached { for await _ in gate {} })
+                let executor =
+                    isInMiddleware
+                    ? intercepted(MockExecutor(.ok())) { request, _ in try await stuck.execute(request) } : stuck
+                let request = AnonymousRequestProvider("http://api.example.com").get(.none, from: "/x")
+                    .with(timeouts: Timeouts(total: .milliseconds(100)))
+                let start = ContinuousClock.now
+                let result = await onThread {
+                    Result { () throws(RequestError) in try executor.responseAndWait(for: request) }
+                }
+                // The bound leaves 5 s to a busy machine.
+                #expect(ContinuousClock.now - start < .seconds(8))
+                #expect(throws: RequestError.self) { try result.get() }
+                guard case .failure(let error) = result else { return }
+                #expect(error.reason == .timedOut(.total) && error.request?.target.path == "/x")
+                opening.finish()
+                await stuck.gate.value
+            }
+        }
+    }
+
     @Test("middleware that waits for the blocked main actor results in a timeout error", .rows("HT-2"))
     func mainActor() async {
         await #expect(processExitsWith: .success) {
+            let start = ContinuousClock.now
             let error = await MainActor.run {
                 let executor = MockExecutor(.ok()).intercepting { request, next in
                     await MainActor.run {}
@@ -338,6 +378,8 @@ struct BlockingCallTests {
             }
             #expect(error?.reason == .timedOut(.total))
             #expect(error?.detail?.contains("main actor") == true)
+            // 3 s after the limit; the bound leaves 5 s to a busy machine.
+            #expect(ContinuousClock.now - start < .seconds(8))
         }
     }
 }
