@@ -118,7 +118,7 @@ struct OutputTests {
         #expect(peer.state.write(peer.slot(1), 1) == 1)
     }
 
-    @Test("the first output begins the connection and the first request")
+    @Test("the first output begins the connection and the first request", .rows("H-1"))
     func first() {
         var state = ConnectionState(.client, at: Deadline(nanoseconds: 0))
         var fields = OutgoingFields()

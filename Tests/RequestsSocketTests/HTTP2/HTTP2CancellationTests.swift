@@ -9,10 +9,14 @@ import Testing
 
 @Suite("HTTP/2: many cancelled calls", .tags(.concurrent), .timeLimit(.minutes(5)))
 struct HTTP2CancellationTests {
-    /// Returns a peer that never responds to GET, and notes violations of its limits: a stream above `most` that is
-    /// opened after the acknowledgement of its SETTINGS, and more than `mostPings` PINGs without a message between
-    /// them; after 15 s without one, two are allowed.
-    private static func peer(announcing most: Int = 100, mostPings: Int = 2) throws -> ScriptedPeer {
+    /// Returns a peer that never responds to GET, and counts the streams that are reset.
+    ///
+    /// It notes violations of its limits: a stream above `most` that is opened after the acknowledgement of its
+    /// SETTINGS, and more than `mostPings` PINGs without a message between them; after 15 s without one, two are
+    /// allowed.
+    private static func peer(
+        announcing most: Int = 100, mostPings: Int = 2, resets: SharedCounter = SharedCounter()
+    ) throws -> ScriptedPeer {
         var limits = HTTP2Limits()
         limits.announcedStreams = most
         limits.resets = (burst: 100_000, perSecond: 33)
@@ -39,6 +43,7 @@ struct HTTP2CancellationTests {
                     }
                 case .reset(let slot, let code):
                     open.remove(slot.stream)
+                    resets.add()
                     if code != .cancel { peer.note("\(code)") }
                 default: break
                 }
@@ -82,12 +87,15 @@ struct HTTP2CancellationTests {
 
     @Test("1,000 cancelled calls open no more streams than the server allows, and send no PING", .rows("H-25"))
     func places() async throws {
-        let peer = try Self.peer(announcing: 4, mostPings: 0)
+        let resets = SharedCounter()
+        let peer = try Self.peer(announcing: 4, mostPings: 0, resets: resets)
         let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 2 }
         // The settings are known before the burst.
         _ = try await executor.execute(peer.request(.post))
         try await Self.run(1_000, over: executor, to: peer, byLimit: false)
         #expect(peer.notes.isEmpty, "\(peer.notes)")
+        // The others were cancelled before they had a stream.
+        #expect(resets.value > 100, "\(resets.value)")
     }
 
     @Test(

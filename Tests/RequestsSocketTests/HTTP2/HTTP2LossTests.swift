@@ -275,7 +275,7 @@ struct HTTP2LossTests {
         #expect(try result.get().head.status == 204)
     }
 
-    @Test("delayed and shortened transfers change nothing, and a failed one is an error", .rows("R-70"))
+    @Test("delayed and shortened transfers change nothing, and a failed one is an error", .rows("R-70", "H-21"))
     func faults() async throws {
         for number in 1...14 {
             for fault in [
@@ -295,6 +295,7 @@ struct HTTP2LossTests {
                 // The second transfer receives; after the first one, nothing was sent, so the request is sent again.
                 case (.failTransfer(2), .success): Issue.record("\(fault) had no effect")
                 case (.failTransfer(1), .success(let response)): #expect(response.metrics.transmissions == 2)
+                case (.failTransfer(1), .failure(let error)): Issue.record("was not sent again: \(error)")
                 case (_, .success(let response)): #expect(response.text == "150000")
                 case (.failTransfer, .failure(let error)): #expect(error.reason == .connectionLost, "\(error)")
                 case (_, .failure(let error)): Issue.record("\(fault): \(error)")

@@ -176,7 +176,7 @@ struct SecuredTrustTests {
         }
     }
 
-    @Test("an application protocol other than http/1.1 that a server selects is refused", .rows("S-28"))
+    @Test("an application protocol other than http/1.1 that a server selects is refused", .rows("S-28", "H-52"))
     func otherApplicationProtocol() async throws {
         let peer = try Self.peer(Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] })
         let both = try Secured.executor { $0.tls.applicationProtocols = ["h2", "http/1.1"] }
