@@ -13,7 +13,7 @@ package final class TransferFaults: Sendable {
         case delayTransfer(Int)
         case failWait(Int)
         case failConnecting(Int)
-        /// The n-th request of a report fails; see ``Channel/requestReport(of:)``.
+        /// The n-th request for a report fails; see ``Channel/requestReport(of:)``.
         case failReport(Int)
     }
 
@@ -94,7 +94,7 @@ package final class TransferFaults: Sendable {
         if fault == .failConnecting(number) { throw SystemError("injected fault", code: code) }
     }
 
-    /// Counts a request of a report, and throws if it is to fail.
+    /// Counts a request for a report, and throws if it is to fail.
     func admitReport() throws(SystemError) {
         let number = reportCount.wrappingAdd(1, ordering: .relaxed).newValue
         if fault == .failReport(number) { throw SystemError("injected fault", code: code) }

@@ -13,7 +13,7 @@ struct ServedRequests: Sendable {
     let core: Int?
     let scale: Double
 
-    /// Runs the test server in its process: prints its port and serves until the end of the input.
+    /// Runs the test server in this process, with HTTP/1.1 or HTTP/2: prints its port and serves until the input ends.
     static func serve(overHTTP2: Bool = false) async throws {
         let response = MockResponse.data(ReferenceServer.body, contentType: .json)
         let mock = MockExecutor(response).recording(.none)

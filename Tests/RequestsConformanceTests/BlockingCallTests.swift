@@ -53,7 +53,7 @@ private func intercepted(
     executor.intercepting(function)
 }
 
-/// An executor that does not end before `gate`, whatever its limits, even if it is cancelled.
+/// An executor that ignores time limits and cancellation, and fails when `gate` has ended.
 private struct StuckExecutor: RequestExecutor {
     let gate: Task<Void, Never>
 
@@ -334,7 +334,7 @@ struct BlockingCallTests {
         }
     }
 
-    // In a separate process: beside other tests, a thread can continue late.
+    // In a separate process, because other tests can delay the thread.
     @Test(
         "a blocking call over an executor or middleware that ignores cancellation ends 3 s after its total limit",
         .rows("R-48"))
@@ -352,7 +352,7 @@ struct BlockingCallTests {
                 let result = await onThread {
                     Result { () throws(RequestError) in try executor.responseAndWait(for: request) }
                 }
-                // The bound leaves 5 s to a busy machine.
+                // The bound allows 5 s more for a busy machine.
                 #expect(ContinuousClock.now - start < .seconds(8))
                 #expect(throws: RequestError.self) { try result.get() }
                 guard case .failure(let error) = result else { return }
@@ -378,7 +378,7 @@ struct BlockingCallTests {
             }
             #expect(error?.reason == .timedOut(.total))
             #expect(error?.detail?.contains("main actor") == true)
-            // 3 s after the limit; the bound leaves 5 s to a busy machine.
+            // It ends 3 s after the limit; the bound allows 5 s more for a busy machine.
             #expect(ContinuousClock.now - start < .seconds(8))
         }
     }

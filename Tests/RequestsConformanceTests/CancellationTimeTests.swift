@@ -43,14 +43,14 @@ struct CancellationTimeTests {
     }
 
     @Test(
-        "half of the calls that are cancelled at any time end within 10 ms, in each style",
+        "the median of cancelled calls ends within 10 ms of its cancellation, in each style",
         .notInstrumented("its code is too slow"), .rows("R-67"), arguments: Peer.allCases,
         ExecutorUnderTest.CallStyle.allCases)
     func promptCancellation(peer: Peer, style: ExecutorUnderTest.CallStyle) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .endless))
         try await peer.run(serving: mock) { client, _ in
             var median = Duration.zero
-            // Other tests, which block the threads of all tasks, may delay the calls of a round.
+            // Other tests may block the threads of all tasks, and so delay the calls of a round.
             for _ in 0..<10 {
                 median = try await medianTime(of: style, over: client, to: mock)
                 if median <= .milliseconds(10) { break }
@@ -59,7 +59,7 @@ struct CancellationTimeTests {
         }
     }
 
-    /// The median of the times from a cancellation to the end of its call.
+    /// Returns the median time from a cancellation to the end of its call.
     private func medianTime(
         of style: ExecutorUnderTest.CallStyle, over client: Client<AnonymousRequestProvider>, to mock: MockExecutor
     ) async throws -> Duration {
@@ -69,7 +69,7 @@ struct CancellationTimeTests {
             let count = mock.recordedCount
             let call = start(request, over: client, style)
             while mock.recordedCount == count { await Task.yield() }
-            // A blocked thread checks every 10 ms: cancellations come at all times between two checks.
+            // A blocked thread checks every 10 ms, so calls are cancelled at different times between two checks.
             try await Task.sleep(for: .microseconds(number * 200))
             let cancellation = ContinuousClock.now
             call.cancel()

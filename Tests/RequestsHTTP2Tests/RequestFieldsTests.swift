@@ -167,7 +167,7 @@ struct RequestFieldsTests {
             var encoder = HPACKEncoder()
             var blocks: [[UInt8]] = [[], [], []]
             for index in blocks.indices { encoder.encode(fields, into: &blocks[index]) }
-            // The first block stores the authority; a stored value would make the third one shorter.
+            // The first block stores the authority. If a value were stored, the third block would be shorter.
             let withoutField = OutgoingFields(try Self.request(), length: 0)
             var rest: [UInt8] = []
             encoder.encode(withoutField, into: &rest)

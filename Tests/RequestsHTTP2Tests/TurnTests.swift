@@ -153,7 +153,7 @@ struct TurnTests {
         #expect(peer.takeLog() == ["3 capacity"])
     }
 
-    @Test("a stream that writes late ends no other stream's reservation", .rows("H-45"))
+    @Test("a stream that writes late does not end the reservation of another stream", .rows("H-45"))
     func lateTurn() {
         var peer = HTTP2Peer(settings: [(4, 1_000_000)])
         for stream: StreamID in [1, 3, 5] {

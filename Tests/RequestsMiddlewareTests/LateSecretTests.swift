@@ -4,7 +4,7 @@ import RequestsMock
 import TestSupport
 import Testing
 
-/// Errors of middleware about responses that repeat a secret, which middleware behind it has added.
+/// Middleware adds a secret, the response repeats it, and middleware further out throws an error about the response.
 @Suite("Secrets that are added behind middleware that fails", .timeLimit(.minutes(10)))
 struct LateSecretTests {
     private let api = AnonymousRequestProvider("http://e.com")
@@ -27,7 +27,7 @@ struct LateSecretTests {
         #expect(isHidden, "\(text)", sourceLocation: sourceLocation)
     }
 
-    @Test("errors of decoding and of a memory budget, awaited and of a stream", .rows("R-74"))
+    @Test("errors of decoding, also in a stream, and of a memory budget print no secret", .rows("R-74"))
     func bodies() async throws {
         let gzip: Header = [Field(name: .contentEncoding, value: "gzip")]
         let unknown: Header = [Field(name: .contentEncoding, value: "unknown")]
@@ -45,7 +45,7 @@ struct LateSecretTests {
         }
     }
 
-    @Test("the error that a retry policy receives, and the log of the call", .rows("R-74"))
+    @Test("the error that a retry policy receives and the log of the call print no secret", .rows("R-74"))
     func retries() async throws {
         let errors = Lock<[RequestError]>([])
         let log = Lock("")

@@ -123,7 +123,7 @@ struct EarlyUploadTests {
         .notInstrumented("its bodies only take long"), .rows("R-45", "S-50"), arguments: transports,
         SecuredCall.allCases)
     func echo(isSecured: Bool, call: SecuredCall) async throws {
-        // Without TLS, more than all buffers of the system can contain.
+        // Without TLS, more bytes than the buffers of the system can contain.
         let size = isSecured ? 8 << 20 : 32 << 20
         let peer = try peer(isSecured: isSecured) { line, _, _ in
             guard let head = line.receiveRequest() else { return }

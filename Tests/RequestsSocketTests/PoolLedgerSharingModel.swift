@@ -246,7 +246,7 @@ extension SharingRun {
         if random.chance(oneIn: 2) { try cancel(slot) } else { try end(slot) }
     }
 
-    /// Vacates the slot of an attempt whose call is cancelled; another call may begin an attempt for which calls wait.
+    /// Vacates the slot of an attempt whose call is cancelled; another call may then begin the next attempt.
     private mutating func cancel(_ slot: SlotNumber) throws {
         for index in attempts.indices where attempts[index].slot == slot { attempts[index].isExtra = true }
         try note(ledger.recordCancellation(in: slot))

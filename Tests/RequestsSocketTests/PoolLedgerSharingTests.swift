@@ -164,7 +164,7 @@ struct PoolLedgerSharingTests {
             var slot = try ledger.slot(for: 1)
             let waiting = (0..<100).compactMap { _ in ledger.wait(for: 1) }
             for next in waiting.prefix(10) {
-                // Its slot is vacated later, and may be the only one.
+                // If its slot is the only one, the next call receives it after it is vacated.
                 let early = ledger.recordCancellation(in: slot).waiters
                 let late = ledger.end(slot).waiters
                 #expect(early.count == (perOrigin > 1 ? 1 : 0) && (early + late).first === next)

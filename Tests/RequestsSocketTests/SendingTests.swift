@@ -37,7 +37,7 @@ struct Blocks: RequestBody.Source {
 
 @Suite("Sending bodies", .timeLimit(.minutes(10)))
 struct SendingTests {
-    @Test("a response that is kept keeps no upload of 100 MB in memory", arguments: [false, true])
+    @Test("a kept response does not keep its upload of 100 MB in memory", arguments: [false, true])
     func uploads(isBlocking: Bool) async throws {
         let count = 100_000_000
         let peer = try ScriptedPeer { line, _, _ in

@@ -135,7 +135,7 @@ struct StalledThreadTests {
                 }
             }
             let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
-            // After a response, the number of places is known.
+            // After the first response, the number of places is known.
             let request = try peer.request()
             #expect(await executor.text(request) == "ok")
             let slow = try peer.request(.get, "/held")

@@ -85,7 +85,7 @@ struct SentRequestTests {
         #expect(try await executor.adding("X-Outer").response(for: api.get(.text, from: "/a")).request == nil)
     }
 
-    @Test("an error that middleware throws about a response names the request as sent, and prints no secret of it")
+    @Test("an error that middleware throws about a response names the request as sent, and prints none of its secrets")
     func ownErrors() async throws {
         struct Refusal: Error, CustomStringConvertible {
             let description: String
@@ -127,7 +127,7 @@ struct SentRequestTests {
         }
     }
 
-    @Test("neither middleware nor an error receives a request that belongs to its call")
+    @Test("neither the request in middleware nor the one in an error is marked as part of its call")
     func outsideOfCalls() async throws {
         let kept = Lock<[PreparedRequest]>([])
         let executor = MockExecutor(.status(404)).intercepting { request, next in
@@ -152,7 +152,7 @@ struct SentRequestTests {
         #expect(try request == api.get(.text, from: "/a").prepared() && !request.isPartOfCall)
     }
 
-    /// A request with a body of 100 MB, and whether that has been freed.
+    /// Returns a request with a body of 100 MB, and a function that returns whether the body has been freed.
     private func upload<Resource>(
         receiving decoder: ResponseDecoder<Resource>
     ) -> (Request<AnonymousRequestProvider, Resource>, isFreed: @Sendable () -> Bool) {
@@ -172,7 +172,7 @@ struct SentRequestTests {
         let value = Lock(false)
     }
 
-    @Test("a response that is kept keeps no upload in memory")
+    @Test("a kept response does not keep its upload in memory")
     func uploads() async throws {
         func perform() async throws -> (TypedResponse<String>, isFreed: @Sendable () -> Bool) {
             let (request, isFreed) = upload(receiving: .text)

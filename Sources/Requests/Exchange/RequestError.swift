@@ -163,7 +163,7 @@ extension RequestError {
         secrets.isEmpty ? self : changing { $0.secretsOfExecutor = secrets }
     }
 
-    /// Returns this error with `response` and its request as it was sent, or `request` if that is unknown.
+    /// Returns this error with `response`, and with the request as it was sent, or `request` if that is unknown.
     package func adding(_ response: RawResponse, to request: PreparedRequest) -> RequestError {
         adding(request: response.request ?? request, response: response.head, body: response.collectedBody)
             .adding(secretsOfExecutor: response.secretsOfExecutor)

@@ -16,8 +16,8 @@ public enum ResponseBody: Sendable {
 /// A response can begin before its request was sent. Reading the stream then also sends the remainder of the request,
 /// the stream ends when both have ended, and releasing it also ends the request.
 ///
-/// A stream keeps its request in memory, with the body, until it is released: its errors contain the request as it was
-/// sent, and lines, events and values can be malformed at the very end.
+/// A stream keeps its request in memory, body included, until it is released: its errors contain the request as it was
+/// sent, and even the last line, event or value can be malformed.
 public final class ResponseStream: Sendable {
     private let source: any ResponseBody.Source
     /// The request and the response for errors; set when a call has accepted the response.

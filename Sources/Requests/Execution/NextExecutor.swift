@@ -61,7 +61,7 @@ final class SentRequest: Sendable {
         }
     }
 
-    /// Records that the chain has responded: middleware may keep `next` and call it later, outside the call.
+    /// Records that the chain has ended: middleware may keep `next` and call it later, outside the call.
     func end() {
         state.withLock { $0 = State(isPartOfCall: false) }
     }
@@ -79,8 +79,8 @@ final class SentRequest: Sendable {
 
     /// Returns `error` with its request: its own, or else the last one that was sent.
     ///
-    /// Middleware may throw an error about a response, which can repeat secrets that were added behind it. They are
-    /// redacted even if the error names the request that the middleware has received.
+    /// Middleware may throw an error about a response, and the response can repeat secrets that other middleware has
+    /// added further in. They are redacted even if the error names the request that the middleware has received.
     func named(_ error: RequestError) -> RequestError {
         let last = state.withLock { $0 }
         guard let own = error.request else {
@@ -93,9 +93,9 @@ final class SentRequest: Sendable {
 }
 
 extension RequestExecutor {
-    /// Whether this executor is the `next` of middleware whose request a call performs.
+    /// Whether this executor is the `next` of middleware, and a call waits for the response of its chain.
     ///
-    /// The requests that middleware receives are not marked.
+    /// The request that middleware receives does not contain this information.
     package var isPartOfCall: Bool { (self as? NextExecutor)?.isPartOfCall ?? false }
 
     /// Returns the limits for reading the body of `head`, the response of this executor to `request`, if the call will
@@ -124,7 +124,7 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
-    /// The fields of the header whose values no description prints.
+    /// The header fields whose values descriptions redact.
     fileprivate var secretFields: [Field] {
         let names = redirectPolicy.sensitiveFields
         return header.list.filter { Redaction.standard.isSecret($0.name) || names.contains($0.name) }

@@ -130,7 +130,7 @@ extension PreparedRequest {
         return RedirectDrain(limit: max(0, redirectPolicy.drainLimit), timeout: redirectPolicy.drainTimeout)
     }
 
-    /// Whether a call with this request follows `head`, as far as its redirect policy decides.
+    /// Whether the redirect policy of this request follows `head`.
     package func follows(_ head: ResponseHead) -> Bool {
         // Nearly every response returns here.
         head.status.isFollowable && redirectPolicy.follows(self, after: head)

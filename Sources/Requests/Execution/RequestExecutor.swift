@@ -22,8 +22,8 @@
 public protocol RequestExecutor: Sendable {
     /// Sends `request` and returns the response.
     ///
-    /// A call does not need the whole body of a redirect that it follows, and its request says so. To perform the
-    /// request again later, keep ``RawResponse/request`` instead.
+    /// The request of a call permits the executor to deliver only a part of the body of a redirect that the call
+    /// follows. ``RawResponse/request`` does not: keep that one to perform the request again later.
     ///
     /// - Throws: ``RequestError`` with the request and a reason that is the same for every executor.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse

@@ -1,4 +1,4 @@
-/// A number that a scenario adds to a request.
+/// An attribute of a request, a number.
 private enum Visits: RequestAttributes.Key {
     typealias Value = Int
 }
@@ -40,7 +40,7 @@ extension Scenario {
             try await context.run(serving: mock) { client in
                 let kept = EventRecorder<PreparedRequest>()
                 let remainders = EventRecorder<any RequestExecutor>()
-                // Two in the chain, because the inner one receives the request from `next`.
+                // Two middlewares, because the inner one receives its request from a `next`.
                 let executor = client.executor.intercepting { request, next in
                     kept.record(request)
                     remainders.record(next)
@@ -101,7 +101,7 @@ extension Scenario {
                         try await group.waitForAll()
                     }
                     try expect("the request", stored, is: fresh)
-                    // `==` does not compare the following.
+                    // `==` does not compare these parts.
                     try expect("the attribute", stored.attributes[Visits.self], is: 7)
                     try expect("the deadline", stored.deadline, is: fresh.deadline)
                     try expect("the path template", stored.pathTemplate, is: fresh.pathTemplate)

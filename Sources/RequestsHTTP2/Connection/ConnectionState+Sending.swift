@@ -64,7 +64,7 @@ extension ConnectionState {
 
     private mutating func encode(_ fields: OutgoingFields) -> [UInt8] {
         var block: [UInt8] = []
-        // Suffices for nearly every block.
+        // The size counts 32 bytes more for each field, so this suffices for nearly every block.
         block.reserveCapacity(fields.listSize)
         encoder.encode(fields, into: &block)
         return block
@@ -155,7 +155,7 @@ extension ConnectionState {
         if grants == 0 { grantsExpire = .distantFuture }
     }
 
-    /// Ends the reservations of the streams that have not written in time; they keep their turn.
+    /// Ends the reservations of streams that have not written in time; the streams keep their turn.
     private mutating func endReservations() {
         for index in streams.indices { streams[index].reservesRoom = false }
         (grants, grantsExpire) = (0, .distantFuture)

@@ -21,9 +21,11 @@ extension ConnectionState {
         window.isUpdateDue || window.unreturned > 0 && window.unreturned >= (limits.announcedWindow ?? .max) / 2
     }
 
-    /// Makes the window of a stream as large as its body, which is collected up to `limit` bytes; at most 1 MiB.
+    /// Enlarges the window of a stream to the size of its body, which is collected.
     ///
-    /// - Returns: The declared length of the body in bytes, if it has not arrived.
+    /// The window grows to the declared length, or to `limit` if that is unknown or smaller, and at most to 1 MiB.
+    ///
+    /// - Returns: The declared length of the body in bytes; nil if it is unknown, or if the message has ended.
     package mutating func widen(_ slot: StreamSlot, upTo limit: Int, at now: Deadline) -> Int? {
         guard failure == nil, let index = streams.index(of: slot), streams[index].receiving != .ended
         else { return nil }

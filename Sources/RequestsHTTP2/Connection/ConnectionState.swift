@@ -5,7 +5,7 @@ package import Requests
 /// Pass the received bytes to ``receive(_:at:into:)``, and send the pieces that ``output()`` returns. All functions are
 /// called under one lock. Bodies are never copied: events and ``OutputPiece/body(_:count:)`` refer to bytes that their
 /// owner keeps.
-// The getters that each request calls are mutating: the compiler copies the whole value for the others.
+// The getters that each request calls are mutating: to call another getter, the compiler copies the whole value.
 package struct ConnectionState: ~Copyable, Sendable {
     let role: HTTP2Role
     let limits: HTTP2Limits
@@ -24,10 +24,9 @@ package struct ConnectionState: ~Copyable, Sendable {
     var lastPeerStream: StreamID = 0
     /// The streams that wait for the window of the connection or for space in the queue, in their turn.
     var turns: [StreamSlot] = []
-    /// The number of streams for which room is reserved, because they were notified of their turn and have not written
-    /// yet.
+    /// The number of streams for which room is reserved: they were notified of their turn and have not written yet.
     var grants = 0
-    /// The instant at which the reservation for them ends.
+    /// The instant at which these reservations end.
     var grantsExpire = Deadline.distantFuture
 
     // MARK: Windows

@@ -10,8 +10,8 @@ extension OutgoingFields {
     ///   - request: The request.
     ///   - length: The length of the body in bytes; nil if it is unknown.
     ///   - additions: Fields of the executor; each is left out if the request has a field of that name.
-    ///   - isSecret: A function that returns whether no table may store the values of a field. It is not called for
-    ///     names in the static table, except those of cookies.
+    ///   - isSecret: A function that returns whether no table may store the values of a field. It is called only for
+    ///     cookies and for names that are not in the static table.
     package init(
         _ request: PreparedRequest, length: Int?, adding additions: [Field] = [],
         isSecret: (Field.Name) -> Bool = { _ in false }
@@ -52,8 +52,8 @@ extension OutgoingFields {
     ///
     /// - Parameters:
     ///   - trailers: The trailers; fields that are specific to HTTP/1.1 connections are left out.
-    ///   - isSecret: A function that returns whether no table may store the values of a field. It is not called for
-    ///     names in the static table, except those of cookies.
+    ///   - isSecret: A function that returns whether no table may store the values of a field. It is called only for
+    ///     cookies and for names that are not in the static table.
     package init(trailers: Header, isSecret: (Field.Name) -> Bool = { _ in false }) {
         self.init()
         for field in trailers.list where !field.name.isConnectionSpecific {

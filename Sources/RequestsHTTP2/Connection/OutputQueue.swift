@@ -104,7 +104,7 @@ struct OutputQueue: ~Copyable, Sendable {
             acknowledgements -= parts[finished].acknowledgements
             finished += 1
         }
-        // In most cases, all were written.
+        // Usually all were written, and `removeAll` is faster.
         if finished == parts.count { parts.removeAll(keepingCapacity: true) } else { parts.removeFirst(finished) }
         compact()
     }

@@ -17,7 +17,7 @@ struct ReceivedSection {
     ///   - pseudoNames: The pseudo-header fields that the section may contain, each once.
     /// - Throws: The violation of the first invalid field.
     init(_ fields: consuming ReceivedFields?, allowing pseudoNames: [String]) throws(HTTP2Violation) {
-        // Taken, because the removal of the pseudo-header fields would copy fields with another reference.
+        // Taken: if another reference remained, removing the pseudo-header fields would copy all fields.
         guard var fields = fields.take() else { return }
         for position in 0..<fields.count {
             let violation = fields.withBytes(at: position) { name, value, _ in

@@ -47,7 +47,7 @@ struct StreamRecord: Sendable {
     var isQueued = false
     /// Whether the stream was notified of its turn and has not written yet.
     var isGranted = false
-    /// Whether room is reserved for it meanwhile.
+    /// Whether room for a frame of the stream is reserved.
     var reservesRoom = false
     /// The position in the output at which its first HEADERS begins.
     var start = 0

@@ -3,7 +3,7 @@ struct StreamTable: Sendable {
     private var records: [StreamRecord] = []
     /// The indices of records whose streams have ended.
     private var free: [Int] = []
-    /// The index of each record plus one, at the first free position from its home on; 0 ends a search.
+    /// The index of each record plus one, at the first position from `home(of:)` on that was free; 0 ends a search.
     private var places: [Int] = Array(repeating: 0, count: 16)
 
     var count: Int { records.count - free.count }
@@ -68,10 +68,10 @@ struct StreamTable: Sendable {
         }
     }
 
-    /// The first position for a stream.
+    /// The position at which the search for a stream begins.
     ///
-    /// Streams are opened in order. Two positions remain between two in a row, so that few follow each other without
-    /// a free one, and a removal is short.
+    /// Streams are opened in order, and the next one begins three positions further. Few occupied positions are
+    /// therefore adjacent, and a removal, which reads all of them, is short.
     private func home(of id: StreamID) -> Int { 3 * Int(id >> 1) & mask }
 
     private mutating func place(_ index: Int) {

@@ -31,8 +31,9 @@ enum FieldIndexing: Sendable {
     private static let cookie = staticIndex(of: "cookie")
     private static let setCookie = staticIndex(of: "set-cookie")
 
-    /// Returns whether a secret can be in a field whose name has the index `staticIndex` in the static table, or is not
-    /// there; apart from credentials, which are never indexed.
+    /// Returns whether a field may be secret; `staticIndex` is the index of its name in the static table, or nil.
+    ///
+    /// The result is false for credentials, which are never indexed in any case.
     static func mayBeSecret(_ staticIndex: Int?) -> Bool {
         staticIndex == nil || staticIndex == cookie || staticIndex == setCookie
     }

@@ -116,10 +116,10 @@ package struct HPACKDecoder: ~Copyable {
 // MARK: Fields
 
 extension HPACKDecoder {
-    /// Checks that the table has the size that it must have before a field.
+    /// Checks the size of the table before a field, and reserves memory before the first one.
     private mutating func beginField(_ writer: inout ReceivedFields.Writer) throws(HPACKError) {
         guard requiredTableSize == nil else { throw .malformed(.missingTableSize) }
-        // Suffices for most blocks.
+        // This suffices for most blocks.
         if !hasFields { writer.reserveCapacity(ofText: 256) }
         hasFields = true
     }

@@ -25,7 +25,7 @@ public struct Coalescing: Middleware {
         /// A text that identifies the users whose credentials are added behind this middleware, as far as they are
         /// known.
         let caller: String
-        /// Whether a call performs the request: the body of a redirect that it follows may be cut.
+        /// Whether a call performs the request: it may receive only a part of the body of a redirect that it follows.
         let isPartOfCall: Bool
 
         init(_ request: PreparedRequest, before next: any RequestExecutor) {

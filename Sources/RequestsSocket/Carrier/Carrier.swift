@@ -64,7 +64,7 @@ package protocol Carrier: ~Copyable, Sendable {
     /// Whether the next bytes belong to the body and should be received directly at their destination.
     var receivesDirectly: Bool { get }
 
-    /// Receives bytes of the body at their destination; 0 if what has arrived must be read with ``nextEvent()``.
+    /// Receives bytes of the body at their destination; returns 0 bytes if ``nextEvent()`` must read what has arrived.
     mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult
 
     /// Copies body bytes that have been received into `space`, and returns their number.

@@ -1,8 +1,9 @@
 @_spi(Lock) import Requests
 
-/// Memory for received bytes, which connections share.
+/// Spare blocks of memory for received bytes, which all connections share.
 ///
-/// Few need it at a time. If each connection allocated it for each response, the heap would grow and shrink every time.
+/// Few connections need a block at once. If each allocated one for each response, the heap would grow and shrink every
+/// time.
 enum WideMemory {
     static let size = 64 << 10
     private static let maximumCount = 8

@@ -16,10 +16,10 @@ import Requests
 /// | on a new connection, or for another reason         | perhaps                    | never                        |
 ///
 /// A request has at most three transmissions. Until the first-byte limit has passed since the call began, those that
-/// the server has excluded do not count, up to 100 transmissions in all: it ended the connection after it had acted on
-/// other requests, and a server that allows more calls at once than a connection carries excludes many; or it refused
-/// the request on a new connection, before the client knew how many streams it allows. A body whose source has begun is
-/// sent again only if the source can begin again.
+/// the server has excluded do not count, up to 100 transmissions in all. A server excludes a request if it ends the
+/// connection after it has acted on other requests; it excludes many if it allows more calls at once than a connection
+/// carries. It also excludes a request that it refuses on a new connection, before the client knows how many streams it
+/// allows. A body whose source has begun is sent again only if the source can begin again.
 package struct LostTransmission: Sendable {
     /// The number of transmissions, this one included.
     let number: Int

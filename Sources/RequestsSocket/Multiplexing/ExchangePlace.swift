@@ -14,7 +14,7 @@ final class ExchangePlace: @unchecked Sendable {
     /// Whether the stream was opened before the server's SETTINGS had arrived.
     var isEarly = false
     var arrivals = StreamArrivals()
-    /// The remaining memory in which the exchange receives its body at present; nil unless it receives.
+    /// The free part of the memory in which the exchange receives its body; nil unless it is receiving.
     private var destination: UnsafeMutableRawBufferPointer?
     /// The event that ends the waits of the exchange; nil before the first one.
     var event: WakeEvent?
@@ -50,8 +50,7 @@ final class ExchangePlace: @unchecked Sendable {
         self.collectingLimit = collectingLimit
     }
 
-    /// Receives with `receive`, and returns the number of body bytes that were stored in `space`, and not in the
-    /// arrivals.
+    /// Calls `receive`, and returns the number of body bytes that it has stored in `space` instead of in the arrivals.
     func receiveBody(into space: UnsafeMutableRawBufferPointer?, _ receive: () -> Void) -> Int {
         destination = space
         receive()
@@ -62,7 +61,7 @@ final class ExchangePlace: @unchecked Sendable {
     /// Adds body bytes that have arrived.
     func addBody(_ bytes: UnsafeRawBufferPointer) {
         var bytes = bytes
-        // Bytes that the exchange has not taken precede these.
+        // Earlier bytes that the exchange has not taken must be read before these.
         if let space = destination, arrivals.body.isEmpty {
             let count = min(space.count, bytes.count)
             space.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))

@@ -7,7 +7,7 @@ import RequestsPOSIX
 extension HTTP2SessionState {
     /// The maximum number of receives in a row, after which other tasks run and time limits are checked.
     static var receives: Int { 16 }
-    /// The maximum number of bytes that are reserved for a body because of its declared length.
+    /// The maximum number of bytes that are reserved for the declared length of a body.
     private static var reservedSize: Int { 64 << 10 }
 
     /// Receives at most `limit` bytes, and passes the events to the places; returns whether anything has arrived.
@@ -93,7 +93,7 @@ extension HTTP2SessionState {
             hasResponded = true
             let error = RequestError(reset, goAway, limits)
             let requiresHTTP1 = reset.code == .http11Required || goAway?.code == .http11Required
-            // Every new connection of a burst may refuse the request before it announces how many streams it allows.
+            // In a burst, each new connection may refuse the request before the settings of the server arrive.
             let isEarly = goAway == nil && place(of: stream)?.isEarly == true
             let unprocessed: StreamRefusal =
                 requiresHTTP1 ? .requiresHTTP1 : isEarly ? .excluded : refusalOfUnprocessed
@@ -152,14 +152,14 @@ extension HTTP2SessionState {
         expire(over: &bytes)
         flush(to: &bytes)
         if isUsable, !frames.isInDoubt { return .usable }
-        // Otherwise the task that sends the output keeps the connection, and with it the slot, while it waits.
+        // Without this, the task that sends the output would keep the connection and its slot while it waits.
         if outputCount > 0 { failSending(.system(.peerIsGone)) }
         return goAway == nil && (hasEnded || receiveFailure != nil || sendFailure != nil) ? .closed : .unusable
     }
 
     /// Ends the connection, with GOAWAY if the socket accepts it.
     ///
-    /// GOAWAY is not sent before the last stream has ended, because some servers then close the connection.
+    /// GOAWAY is sent only after the last stream has ended: some servers close the connection when they receive it.
     mutating func close(_ bytes: inout ByteStream) {
         frames.drain()
         if !hasEnded { flush(to: &bytes) }

@@ -4,7 +4,7 @@ import RequestsHTTP2
 import RequestsPOSIX
 
 /// The state of an HTTP/2 connection (RFC 9113), under the lock of its ``HTTP2Session``; no function waits.
-// Getters are mutating where the compiler would otherwise copy the whole value for each call.
+// Some getters are mutating, because the compiler would otherwise copy the whole value to call them.
 struct HTTP2SessionState: ~Copyable {
     let limits: HTTP2Limits
     var frames: ConnectionState
@@ -360,7 +360,7 @@ extension HTTP2SessionState {
     ///
     /// A blocked thread is preferred, because a task may have no thread left to run on, and an actor may be busy.
     private func readiest(where condition: (ExchangePlace.Wait) -> Bool) -> ExchangePlace? {
-        // Every call that waits rests, unless it blocks a thread. Often none waits, because all have become ready.
+        // Each waiting call is resting or blocks a thread. Often none waits, because all have become ready.
         guard resting > 0 || waitingThreads > 0 else { return nil }
         var readiest: ExchangePlace?
         for place in places {

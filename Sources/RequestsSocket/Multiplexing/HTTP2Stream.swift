@@ -220,11 +220,12 @@ extension HTTP2Stream {
 extension HTTP2Stream {
     func receive() throws(StreamError) -> TransferResult { try receive(into: nil) }
 
-    /// Receives what has arrived for all streams, and the body of this one in `space`, unless bytes precede it.
+    /// Receives what has arrived for all streams; the body of this one in `space`, unless earlier bytes are unread.
     ///
     /// - Parameter space: The destination of the body; nil to receive it in the inbox.
-    /// - Returns: The number of bytes in `space`, which may be 0; with nil, of everything that has arrived.
-    /// - Throws: The error of the connection, once everything that arrived before it was taken.
+    /// - Returns: The number of body bytes in `space`, possibly 0. If `space` is nil, the number of bytes and events
+    ///   that have arrived.
+    /// - Throws: The error of the connection, after everything that arrived before it has been taken.
     private func receive(into space: UnsafeMutableRawBufferPointer?) throws(StreamError) -> TransferResult {
         guard let place else { return .end }
         if isInherited { throw .system(.forkedChild) }
@@ -237,7 +238,7 @@ extension HTTP2Stream {
                 if state.flushRequest == nil || state.isFlushLate || blocksThread {
                     state.flush(to: &connection.stream)
                 }
-                // After a head, the remainder of a larger body is received at its destination.
+                // Little is received with a head: the remainder of a larger body is received at its destination.
                 let isForHead = turn == 0 && state.isAlone && !inbox.hasHead
                 let limit = isForHead ? ReceiveBuffer.headSize : WideMemory.size
                 var hasReceived = false
@@ -258,7 +259,7 @@ extension HTTP2Stream {
         return .wouldBlock
     }
 
-    /// Records that the exchange has `count` bytes of the body, so that the peer may send more.
+    /// Records that `count` bytes of the body have reached their destination, so that the peer may send more.
     private func recordTaken(_ count: Int, from place: ExchangePlace, _ state: inout HTTP2SessionState) {
         place.waitStart = nil
         hasLooked = false
@@ -274,8 +275,8 @@ extension HTTP2Stream {
         return count
     }
 
-    /// Records that the exchange has taken arrivals or queued a part of its request, so that its time limit begins
-    /// again.
+    /// Records that the exchange has taken arrivals or queued a part of its request: at a time-out, only a wait after
+    /// this shows how long the peer has been silent.
     private func recordProgress(at place: ExchangePlace) {
         place.waitStart = nil
         hasLooked = false

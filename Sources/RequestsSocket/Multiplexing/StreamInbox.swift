@@ -44,7 +44,7 @@ struct StreamInbox: ~Copyable, Sendable {
         return hasEnded && unreadBody.isEmpty ? 0 : nil
     }
 
-    /// Whether the next bytes belong to the body, and none precede them.
+    /// Whether the next bytes to arrive belong to the body, and everything before them was read.
     var isReadyForBody: Bool {
         hasHead && body.isEmpty && heads.isEmpty && !hasEnded && received < bodyLength ?? .max
     }

@@ -138,10 +138,10 @@ extension PoolLedger {
         lanes[connection.slotNumber.lane].idle.removeAll { $0 === connection }
     }
 
-    /// Records that the call that establishes a connection in `slot` was cancelled, before the slot is vacated.
+    /// Records that the call that establishes a connection in `slot` was cancelled; call it before the slot is vacated.
     ///
-    /// If the connection is a pioneer, one of the calls that wait for it establishes the next one: a cancellation says
-    /// nothing about the peer.
+    /// If the connection is a pioneer, one of the calls that wait for it establishes the next one, because a
+    /// cancellation says nothing about the peer.
     package mutating func recordCancellation(in slot: SlotNumber) -> Grants {
         let origin = lanes[slot.lane].origin
         guard isPioneer(slot.number, of: origin) else { return Grants() }

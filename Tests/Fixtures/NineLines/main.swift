@@ -1,7 +1,7 @@
 import RequestsSocket
 import RequestsTestServer
 
-// The client in nine lines posts to a server that supports only HTTP/2, as a push notification service does.
+// The client of nine lines posts to a server that supports only HTTP/2, such as a push notification service.
 
 let routes = TestServer.Routes()
 routes.on(.post, "/device") { .text("received \(String(decoding: $0.body, as: UTF8.self))") }

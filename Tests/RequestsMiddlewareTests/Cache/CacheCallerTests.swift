@@ -106,7 +106,7 @@ struct CacheCallerTests {
         }
         async let waiting = perform(isSuppressed: isSuppressedFirst)
         while server.recordedCount == 0 { await Task.yield() }
-        // It completes although the response to the first request has not arrived.
+        // It completes before the response to the first request arrives.
         let other = try await perform(isSuppressed: !isSuppressedFirst)
         #expect(other == (isSuppressedFirst ? "Bearer alice" : "nobody"))
         opening.finish()

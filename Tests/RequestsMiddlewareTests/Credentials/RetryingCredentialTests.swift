@@ -82,7 +82,7 @@ struct RetryingCredentialTests {
             #expect(error?.attempts == statuses.count && error?.retries.count == statuses.count - 1)
             #expect(error?.debugDescription.contains("401 Unauthorized, repeated with other credentials after") == true)
         }
-        // A status that is not repeated says nothing of credentials.
+        // The error of a request that was not repeated does not mention credentials.
         let single = await failure { () async throws(RequestError) in
             try await scripted([404]).authenticating(with: NumberedTokens(), within: environment)
                 .perform(api.get(.data, from: "/x"))

@@ -162,7 +162,7 @@ struct MemoryBudgetTests {
     func calls(transport: Transport) async throws {
         let server = MockExecutor { request in
             guard request.target.path == "/a" else { return .ok("done") }
-            // The body does not fit, and is not needed.
+            // The body does not fit in the budget, and is not needed.
             return MockResponse(
                 status: 302, header: [Field(name: .location, value: "/b")], body: [.bytes(Data(count: 2 << 20))])
         }

@@ -31,7 +31,9 @@ struct ExclusionTests {
         #expect(allowed == [true, true, true, true, true, true, false])
     }
 
-    @Test("a refusal before the settings of the server are known does not count towards the three", .rows("H-21"))
+    @Test(
+        "a refusal before the settings of the server are known does not count towards the three transmissions",
+        .rows("H-21"))
     func earlyRefusal() async throws {
         for refusals in [3, 4] {
             let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in

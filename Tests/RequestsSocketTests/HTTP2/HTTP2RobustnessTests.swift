@@ -109,7 +109,7 @@ struct HTTP2RobustnessTests {
                 case .head(let slot, let head) where head.path == "/": script.respond(to: slot, on: line)
                 case .data(let slot, let bytes):
                     received += bytes.count
-                    // Until then, the upload waits for the window, and frames arrive.
+                    // Before that, the upload waits for its window, and frames arrive.
                     guard received > 1 << 20 else { continue }
                     script.send(on: line) { writer in
                         for stream in [0, slot.stream] { writer.windowUpdate(stream, increment: 64 << 20) }

@@ -100,7 +100,9 @@ extension RequestTask {
     /// The number of the current or last request, counting redirects; 0 before the first.
     public var attempt: Int { course.withLock { $0.attempt } }
 
-    /// The current or last request, which the task keeps in memory with its body; nil before the first.
+    /// The current or last request; nil before the first.
+    ///
+    /// The task keeps it in memory, body included.
     public var request: PreparedRequest? { course.withLock { $0.request } }
 
     /// The progress of the exchange, as last reported.
