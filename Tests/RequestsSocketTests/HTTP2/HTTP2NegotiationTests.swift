@@ -73,15 +73,20 @@ struct HTTP2NegotiationTests {
         #expect(refused?.reason == .tlsFailed && peer.notes.isEmpty)
     }
 
-    @Test("http URLs use HTTP/1.1, also over a proxy", .rows("H-30"))
+    @Test("http URLs use HTTP/1.1, and over a proxy that forwards them also with prior knowledge", .rows("H-30"))
     func inClear() async throws {
         let peer = try ScriptedPeer { line, _, peer in line.serve(peer) }
         #expect(try await Self.executor().execute(peer.request()).text == "ok")
         let port = Int(try #require(peer.address.port))
-        let forwarded = try Self.executor { $0.proxy = .init(scheme: .http, host: "127.0.0.1", port: port) }
         let request = PreparedRequest(target: try TargetURI("http://a.example/")).patient()
-        #expect(try await forwarded.execute(request).text == "ok")
-        #expect(peer.notes == ["HTTP/1.1 GET", "HTTP/1.1 GET"])
+        for hasPriorKnowledge in [false, true] {
+            let forwarded = try Self.executor {
+                $0.proxy = .init(scheme: .http, host: "127.0.0.1", port: port)
+                if hasPriorKnowledge { $0.httpVersion = .http2PriorKnowledge }
+            }
+            #expect(try await forwarded.execute(request).text == "ok")
+        }
+        #expect(peer.notes == ["HTTP/1.1 GET", "HTTP/1.1 GET", "HTTP/1.1 GET"])
     }
 
     @Test(
