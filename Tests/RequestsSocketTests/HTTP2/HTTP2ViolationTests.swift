@@ -113,9 +113,11 @@ struct HTTP2ViolationTests {
         let error = await executor.failure(of: try peer.request(.post, body: .bytes(Data("x".utf8))))
         #expect(error?.reason == .protocolViolation && error?.mayHaveReachedServer == true, "\(error as Any)")
         #expect(error?.detail?.contains("RFC") == true)
-        await eventually { peer.notes.count == 2 }
+        // A byte that arrives after the executor has closed the socket resets the connection, and GOAWAY is lost.
+        let isLost = { oneByOne && peer.notes == ["none"] }
+        await eventually { peer.notes.count == 2 || isLost() }
         // Both sides know the same reason.
-        #expect(peer.notes == ["\(row.code) \(error?.detail ?? "")", "end"])
+        #expect(isLost() || peer.notes == ["\(row.code) \(error?.detail ?? "")", "end"])
         #expect(peer.connections == 1)
         await eventually { executor.connections.open == 0 }
     }
