@@ -82,6 +82,19 @@ struct StalledThreadTests {
         #expect(executor.connections.open <= connections)
     }
 
+    /// Performs `request` on a thread that runs no task, and expects that it does not exceed the limit of one
+    /// connection, even if the server is slow.
+    private static func waitingThread(
+        performing request: PreparedRequest, over executor: SocketExecutor
+    ) async -> Task<String?, any Error> {
+        let call = Task { try await onThread { executor.textInPlace(request) } }
+        await eventually { executor.waiters == 1 }
+        let end = Deadline.after(.milliseconds(600))
+        await eventually { end.hasPassed }
+        #expect(executor.connections.open == 1 && executor.waiters == 1)
+        return call
+    }
+
     @Test("a blocked thread opens a connection if the call with the last one cannot run", .rows("R-52"))
     func held() async {
         await #expect(processExitsWith: .success) {
@@ -99,12 +112,7 @@ struct StalledThreadTests {
             try await withThreads(1) { threads in
                 let held = Task(executorPreference: threads) { await executor.text(request) }
                 await eventually { peer.notes == ["held"] }
-                let plain = Task { try await onThread { executor.textInPlace(request) } }
-                await eventually { executor.waiters == 1 }
-                // A thread that runs no task does not exceed the limit, even if the server is slow.
-                let end = Deadline.after(.milliseconds(600))
-                await eventually { end.hasPassed }
-                #expect(executor.connections.open == 1 && executor.waiters == 1)
+                let plain = await Self.waitingThread(performing: request, over: executor)
                 let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
                 #expect(await blocked.value == "ok")
                 #expect(executor.connections.open == 1 && executor.waiters == 1)
@@ -142,12 +150,7 @@ struct StalledThreadTests {
             try await withThreads(1) { threads in
                 let held = Task(executorPreference: threads) { await executor.text(slow) }
                 await eventually { peer.notes == ["held"] }
-                let plain = Task { try await onThread { executor.textInPlace(request) } }
-                await eventually { executor.waiters == 1 }
-                // A thread that runs no task does not exceed the limit, even if the server is slow.
-                let end = Deadline.after(.milliseconds(600))
-                await eventually { end.hasPassed }
-                #expect(executor.connections.open == 1 && executor.waiters == 1)
+                let plain = await Self.waitingThread(performing: request, over: executor)
                 let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
                 #expect(await blocked.value == "ok")
                 peer.resume()

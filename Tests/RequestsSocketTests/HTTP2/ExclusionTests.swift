@@ -36,17 +36,9 @@ struct ExclusionTests {
         .rows("H-21"))
     func earlyRefusal() async throws {
         for refusals in [3, 4] {
-            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            let peer = try ScriptedPeer.refusing(refusals) { script, line in
                 // The client sends its first request before it has received anything.
                 script.receive(from: line)
-                while let request = script.request(on: line) {
-                    peer.note("request")
-                    if peer.notes.count <= refusals {
-                        script.reset(request.slot, .refusedStream, on: line)
-                    } else {
-                        script.respond(to: request.slot, on: line)
-                    }
-                }
             }
             let executor = SocketExecutor.http2()
             let request = try peer.request(.post)

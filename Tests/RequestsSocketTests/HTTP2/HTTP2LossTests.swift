@@ -11,17 +11,9 @@ struct HTTP2LossTests {
     @Test("a refused stream is sent again with any method, at most twice", .rows("H-21", "H-25"))
     func refused() async throws {
         for refusals in 0...3 {
-            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
+            let peer = try ScriptedPeer.refusing(refusals) { script, line in
                 // Only the first request is sent before the settings are known.
                 if let request = script.request(on: line) { script.respond(to: request.slot, on: line) }
-                while let request = script.request(on: line) {
-                    peer.note("request")
-                    if peer.notes.count <= refusals {
-                        script.reset(request.slot, .refusedStream, on: line)
-                    } else {
-                        script.respond(to: request.slot, on: line)
-                    }
-                }
             }
             let executor = SocketExecutor.http2()
             _ = try await executor.execute(peer.request())

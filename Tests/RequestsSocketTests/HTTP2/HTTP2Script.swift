@@ -247,6 +247,25 @@ extension ScriptedPeer {
             script(HTTP2Script(limits, sendingAtMost: limit), line, number, peer)
         }
     }
+
+    /// Returns a peer that refuses the first `refusals` requests after `beginning`, and responds to the others.
+    ///
+    /// It notes each of them.
+    static func refusing(
+        _ refusals: Int, after beginning: @escaping @Sendable (HTTP2Script, borrowing Line) -> Void
+    ) throws -> ScriptedPeer {
+        try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            beginning(script, line)
+            while let request = script.request(on: line) {
+                peer.note("request")
+                if peer.notes.count <= refusals {
+                    script.reset(request.slot, .refusedStream, on: line)
+                } else {
+                    script.respond(to: request.slot, on: line)
+                }
+            }
+        }
+    }
 }
 
 extension SocketExecutor {
