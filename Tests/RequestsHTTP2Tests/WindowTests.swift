@@ -224,6 +224,29 @@ struct WindowTests {
         }
     }
 
+    @Test("a collected body begins with the window to which an earlier one has grown", .rows("H-50"))
+    func widensAgain() {
+        let rows: [(length: Int?, limit: Int, increment: Int)] = [
+            (64 << 20, .max, 3_932_160), (3_000_000, .max, 2_737_856), (64 << 20, 2_000_000, 1_737_856),
+            (nil, .max, 786_432),
+        ]
+        for row in rows {
+            var peer = HTTP2Peer(roundTrip: .milliseconds(100))
+            peer.open()
+            peer.receive(Self.head(1))
+            for _ in 0..<200 {
+                peer.receive(Self.body(16_384, on: 1))
+                peer.state.consumed(peer.slot(1), 16_384, at: peer.now)
+            }
+            peer.open()
+            let length = row.length.map { [("content-length", "\($0)")] } ?? []
+            peer.receive(WireFrame.headers(Block.status("200", length), on: 3))
+            _ = peer.sent()
+            #expect(peer.state.widen(peer.slot(3), upTo: row.limit, at: peer.now) == row.length)
+            #expect(Self.increments(peer.sent(), of: 3) == [row.increment], "\(row)")
+        }
+    }
+
     @Test("a window grows where two updates are less than two round trips apart, and not below 1 ms")
     func growth() {
         let rows: [(roundTrip: Duration?, pause: Duration, sizes: [Int])] = [

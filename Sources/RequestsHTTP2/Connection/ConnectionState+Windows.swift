@@ -23,7 +23,8 @@ extension ConnectionState {
 
     /// Enlarges the window of a stream to the size of its body, which is collected.
     ///
-    /// The window grows to the declared length, or to `limit` if that is unknown or smaller, and at most to 1 MiB.
+    /// The window grows to the declared length, at most to `limit`, and at most to 1 MiB or the largest window that a
+    /// stream of this connection needed because of the round trip. Without a declared length it grows to 1 MiB.
     ///
     /// - Returns: The declared length of the body in bytes; nil if it is unknown, or if the message has ended.
     package mutating func widen(_ slot: StreamSlot, upTo limit: Int, at now: Deadline) -> Int? {
@@ -31,7 +32,7 @@ extension ConnectionState {
         else { return nil }
         let size = streams[index].receiveWindow.size
         let length = streams[index].length.isForbidden ? 0 : streams[index].length.expected
-        growWindow(of: index, to: min(length ?? .max, limit, HTTP2Limits.collectingWindow), at: now)
+        growWindow(of: index, to: min(length ?? HTTP2Limits.collectingWindow, limit, collectingWindow), at: now)
         if streams[index].receiveWindow.size > size { returnWindow(of: index, at: now) }
         return length
     }
@@ -53,6 +54,7 @@ extension ConnectionState {
         let newSize = min(newSize, HTTP2Limits.largestStreamWindow, HTTP2Limits.allStreamWindows - others)
         guard newSize > size else { return }
         streamWindows += newSize - size
+        collectingWindow = max(collectingWindow, newSize)
         streams[index].receiveWindow.grow(to: newSize)
         receiveWindow.grow(to: newSize)
         if receiveWindow.isUpdateDue { returnConnectionWindow(at: now) }

@@ -35,6 +35,8 @@ package struct ConnectionState: ~Copyable, Sendable {
     var receiveWindow: ReceiveWindow
     /// The receive windows of all streams together, in bytes.
     var streamWindows = 0
+    /// The maximum receive window with which a collected body begins: 1 MiB, or the largest one so far.
+    var collectingWindow = HTTP2Limits.collectingWindow
 
     // MARK: The peer
     var peerSettings = ReceivedSettings()
