@@ -8,11 +8,11 @@ import Testing
 @Suite("h2spec, client")
 struct H2SpecTests {
     enum Outcome: Equatable, Sendable {
-        /// GOAWAY with this code, and the error of the connection.
+        /// GOAWAY with this code alone; the connection is over.
         case goAway(HTTP2ErrorCode)
-        /// RST_STREAM for stream 1 with this code; the connection continues.
+        /// RST_STREAM for stream 1 with this code alone; the connection continues.
         case reset(HTTP2ErrorCode)
-        /// Neither, and these frames besides.
+        /// Only these frames; the connection continues.
         case accepted([Frame] = [])
     }
 
@@ -22,9 +22,16 @@ struct H2SpecTests {
         /// What the server sends after SETTINGS, while stream 1 waits for its response.
         let bytes: [UInt8]
         let outcome: Outcome
+        /// The events of the client, and the length of the body that they contain.
+        let log: [String]
+        let bodyLength: Int
 
-        init(_ section: String, _ title: String, _ bytes: [UInt8], _ outcome: Outcome) {
+        init(
+            _ section: String, _ title: String, _ bytes: [UInt8], _ outcome: Outcome, _ log: [String] = [],
+            bodyLength: Int = 0
+        ) {
             (self.section, self.title, self.bytes, self.outcome) = (section, title, bytes, outcome)
+            (self.log, self.bodyLength) = (log, bodyLength)
         }
 
         var testDescription: String { "\(section): \(title)" }
@@ -36,24 +43,29 @@ struct H2SpecTests {
     private static let openBlock = WireFrame.headers(ok, on: 1, endsBlock: false)
     private static let priority = WireFrame(2, stream: 1, [0, 0, 0, 0, 1]).bytes
     private static let opaque: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
+    private static let ended = ["1 head 200", "1 ended"]
 
     static let rows: [Row] = framing + streams + messages + control
 
     private static let framing = [
-        Row("1_starting_http2", "Sends a server connection preface", response, .accepted()),
-        Row("4_1_frame_format", "Sends a frame with unknown type", WireFrame(0xFF).bytes + response, .accepted()),
+        Row("1_starting_http2", "Sends a server connection preface", response, .accepted(), ended),
+        Row(
+            "4_1_frame_format", "Sends a frame with unknown type", WireFrame(0xFF).bytes + response, .accepted(), ended),
         Row(
             "4_1_frame_format", "Sends a frame with undefined flag", WireFrame(6, flags: 0xFE, opaque).bytes + response,
-            .accepted([.pingAcknowledgement(opaque)])),
+            .accepted([.pingAcknowledgement(opaque)]), ended),
         Row(
             "4_1_frame_format", "Sends a frame with reserved field bit",
-            WireFrame(6, stream: 0x8000_0000, opaque).bytes + response, .accepted([.pingAcknowledgement(opaque)])),
+            WireFrame(6, stream: 0x8000_0000, opaque).bytes + response, .accepted([.pingAcknowledgement(opaque)]), ended
+        ),
         Row(
             "4_2_frame_size", "Sends a DATA frame with 2^14 octets in length",
-            head + WireFrame.data([UInt8](repeating: 1, count: 16_384), on: 1, ends: true), .accepted()),
+            head + WireFrame.data([UInt8](repeating: 1, count: 16_384), on: 1, ends: true), .accepted(),
+            ["1 head 200", "1 data", "1 ended"], bodyLength: 16_384),
         Row(
             "4_2_frame_size", "Sends a large size DATA frame that exceeds the SETTINGS_MAX_FRAME_SIZE",
-            head + WireFrame.data([UInt8](repeating: 1, count: 16_385), on: 1), .goAway(.frameSizeError)),
+            head + WireFrame.data([UInt8](repeating: 1, count: 16_385), on: 1), .goAway(.frameSizeError), ["1 head 200"]
+        ),
         Row(
             "4_2_frame_size", "Sends a large size HEADERS frame that exceeds the SETTINGS_MAX_FRAME_SIZE",
             WireFrame.headers([UInt8](repeating: 0x88, count: 16_385), on: 1), .goAway(.frameSizeError)),
@@ -66,7 +78,9 @@ struct H2SpecTests {
         Row(
             "5_4_1_connection_error_handling", "Sends an invalid PING frame to receive GOAWAY frame",
             WireFrame(6, stream: 3, opaque).bytes, .goAway(.protocolError)),
-        Row("5_5_extending_http2", "Sends an unknown extension frame", WireFrame(0xFA).bytes + response, .accepted()),
+        Row(
+            "5_5_extending_http2", "Sends an unknown extension frame", WireFrame(0xFA).bytes + response, .accepted(),
+            ended),
     ]
 
     private static let streams = [
@@ -83,21 +97,22 @@ struct H2SpecTests {
             .goAway(.protocolError)),
         Row(
             "5_1_stream_states", "closed: Sends a DATA frame after sending RST_STREAM frame",
-            WireFrame.resetStream(1) + WireFrame.data([1], on: 1), .reset(.streamClosed)),
+            WireFrame.resetStream(1) + WireFrame.data([1], on: 1), .reset(.streamClosed), ["1 reset CANCEL"]),
         Row(
             "5_1_stream_states", "closed: Sends a HEADERS frame after sending RST_STREAM frame",
-            WireFrame.resetStream(1) + head, .reset(.streamClosed)),
+            WireFrame.resetStream(1) + head, .reset(.streamClosed), ["1 reset CANCEL"]),
         // The frame belongs to no header block, which is the more severe error (RFC 9113 §6.10).
         Row(
             "5_1_stream_states", "closed: Sends a CONTINUATION frame after sending RST_STREAM frame",
-            WireFrame.resetStream(1) + WireFrame.continuation(ok, on: 1, endsBlock: true), .goAway(.protocolError)),
+            WireFrame.resetStream(1) + WireFrame.continuation(ok, on: 1, endsBlock: true), .goAway(.protocolError),
+            ["1 reset CANCEL"]),
         Row(
             "5_1_stream_states", "closed: Sends a DATA frame", response + WireFrame.data([1], on: 1),
-            .goAway(.streamClosed)),
-        Row("5_1_stream_states", "closed: Sends a HEADERS frame", response + head, .goAway(.streamClosed)),
+            .goAway(.streamClosed), ended),
+        Row("5_1_stream_states", "closed: Sends a HEADERS frame", response + head, .goAway(.streamClosed), ended),
         Row(
             "5_1_stream_states", "closed: Sends a CONTINUATION frame",
-            response + WireFrame.continuation(ok, on: 1, endsBlock: true), .goAway(.protocolError)),
+            response + WireFrame.continuation(ok, on: 1, endsBlock: true), .goAway(.protocolError), ended),
     ]
 
     private static let messages = [
@@ -105,7 +120,7 @@ struct H2SpecTests {
             "6_10_continuation", "Sends multiple CONTINUATION frames preceded by a HEADERS frame",
             WireFrame.headers(Array(ok[..<2]), on: 1, ends: true, endsBlock: false)
                 + WireFrame.continuation(Array(ok[2..<4]), on: 1, endsBlock: false)
-                + WireFrame.continuation(Array(ok[4...]), on: 1, endsBlock: true), .accepted()),
+                + WireFrame.continuation(Array(ok[4...]), on: 1, endsBlock: true), .accepted(), ended),
         Row(
             "6_10_continuation", "Sends a CONTINUATION frame followed by any frame other than CONTINUATION",
             openBlock + WireFrame.continuation([], on: 1, endsBlock: false) + WireFrame.data([1], on: 1),
@@ -115,21 +130,21 @@ struct H2SpecTests {
             openBlock + WireFrame.continuation([], on: 0, endsBlock: true), .goAway(.protocolError)),
         Row(
             "6_10_continuation", "Sends a CONTINUATION frame preceded by a HEADERS frame with END_HEADERS flag",
-            head + WireFrame.continuation([], on: 1, endsBlock: true), .goAway(.protocolError)),
+            head + WireFrame.continuation([], on: 1, endsBlock: true), .goAway(.protocolError), ["1 head 200"]),
         Row(
             "6_10_continuation", "Sends a CONTINUATION frame preceded by a CONTINUATION frame with END_HEADERS flag",
             openBlock + WireFrame.continuation([], on: 1, endsBlock: true)
-                + WireFrame.continuation([], on: 1, endsBlock: true), .goAway(.protocolError)),
+                + WireFrame.continuation([], on: 1, endsBlock: true), .goAway(.protocolError), ["1 head 200"]),
         Row(
             "6_10_continuation", "Sends a CONTINUATION frame preceded by a DATA frame",
             head + WireFrame.data([1], on: 1) + WireFrame.continuation([], on: 1, endsBlock: true),
-            .goAway(.protocolError)),
+            .goAway(.protocolError), ["1 head 200", "1 data"], bodyLength: 1),
         Row(
             "6_1_data", "Sends a DATA frame with 0x0 stream identifier", WireFrame.data([1], on: 0),
             .goAway(.protocolError)),
         Row(
             "6_1_data", "Sends a DATA frame with invalid pad length",
-            head + WireFrame(0, flags: 8, stream: 1, [6, 1, 2, 3, 4, 5]).bytes, .goAway(.protocolError)),
+            head + WireFrame(0, flags: 8, stream: 1, [6, 1, 2, 3, 4, 5]).bytes, .goAway(.protocolError), ["1 head 200"]),
         Row(
             "6_2_headers", "Sends a HEADERS frame without the END_HEADERS flag, and a PRIORITY frame",
             openBlock + priority, .goAway(.protocolError)),
@@ -144,7 +159,7 @@ struct H2SpecTests {
             WireFrame(2, stream: 0, [0, 0, 0, 0, 1]).bytes, .goAway(.protocolError)),
         Row(
             "6_3_priority", "Sends a PRIORITY frame with a length other than 5 octets",
-            WireFrame(2, stream: 1, [0, 0, 0, 1]).bytes, .reset(.frameSizeError)),
+            WireFrame(2, stream: 1, [0, 0, 0, 1]).bytes, .reset(.frameSizeError), ["1 reset FRAME_SIZE_ERROR"]),
         Row(
             "6_4_rst_stream", "Sends a RST_STREAM frame with 0x0 stream identifier", WireFrame.resetStream(0),
             .goAway(.protocolError)),
@@ -171,7 +186,7 @@ struct H2SpecTests {
             WireFrame.settings([(5, 16_777_216)]), .goAway(.protocolError)),
         Row(
             "6_5_2_defined_settings_parameters", "Sends a SETTINGS frame with unknown identifier",
-            WireFrame.settings([(0xFF, 1)]) + response, .accepted([.settingsAcknowledgement])),
+            WireFrame.settings([(0xFF, 1)]) + response, .accepted([.settingsAcknowledgement]), ended),
         Row(
             "6_5_3_settings_synchronization", "Sends a SETTINGS frame without ACK flag", WireFrame.settings(),
             .accepted([.settingsAcknowledgement])),
@@ -202,42 +217,57 @@ struct H2SpecTests {
         Row(
             "6_9_1_the_flow_control_window",
             "Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream",
-            WireFrame.windowUpdate(1, 0x7FFF_FFFF) + WireFrame.windowUpdate(1, 0x7FFF_FFFF), .reset(.flowControlError)),
+            WireFrame.windowUpdate(1, 0x7FFF_FFFF) + WireFrame.windowUpdate(1, 0x7FFF_FFFF), .reset(.flowControlError),
+            ["1 reset FLOW_CONTROL_ERROR"]),
         Row(
             "6_9_window_update", "Sends a WINDOW_UPDATE frame with a flow control window increment of 0",
             WireFrame.windowUpdate(0, 0), .goAway(.protocolError)),
         // RFC 9113 §6.9 makes it a stream error; h2spec accepts both.
         Row(
             "6_9_window_update", "Sends a WINDOW_UPDATE frame with a flow control window increment of 0 on a stream",
-            WireFrame.windowUpdate(1, 0), .reset(.protocolError)),
+            WireFrame.windowUpdate(1, 0), .reset(.protocolError), ["1 reset PROTOCOL_ERROR"]),
         Row(
             "6_9_window_update", "Sends a WINDOW_UPDATE frame with a length other than 4 octets",
             WireFrame(8, [0, 0, 1]).bytes, .goAway(.frameSizeError)),
     ]
 
-    @Test("a frame of the server has the result that RFC 9113 requires", .rows("H-3"), arguments: rows)
+    @Test(
+        "a frame of the server has the result that RFC 9113 requires, wherever its bytes are split", .rows("H-3"),
+        arguments: rows)
     func frames(row: Row) {
-        for oneByOne in [false, true] {
+        let whole = [0..<row.bytes.count]
+        for pieces in [whole] + FrameReading.splits(of: row.bytes.count) {
             var peer = HTTP2Peer()
             peer.open()
             _ = peer.sent()
-            peer.receive(row.bytes, oneByOne: oneByOne)
+            for piece in pieces { peer.receive(Array(row.bytes[piece])) }
             let frames = peer.sent()
+            #expect(peer.log == row.log, "\(pieces)")
+            #expect(peer.body.count == row.bodyLength)
             switch row.outcome {
             case .goAway(let code):
                 #expect(peer.error?.code == code)
-                guard case .goAway(let goAway) = frames.last else { Issue.record("\(frames)"); continue }
-                #expect(goAway.code == code)
-                #expect(goAway.debugText == "\(peer.error, default: "")")
+                let debugData = Array("\(peer.error, default: "")".utf8)
+                #expect(frames == [.goAway(Frame.GoAway(lastStream: 0, code: code, debugData: debugData))])
+                guard case .draining = peer.open() else { Issue.record("the connection continues"); continue }
             case .reset(let code):
-                #expect(peer.error == nil)
                 #expect(frames == [.resetStream(1, code)])
-                #expect(peer.state.streamCount == 0)
+                expectResponse(3, from: &peer)
             case .accepted(let expected):
-                #expect(peer.error == nil)
                 #expect(frames == expected)
+                if !row.log.contains("1 ended") { expectResponse(1, from: &peer) }
+                expectResponse(3, from: &peer)
             }
         }
+    }
+
+    /// Expects that the connection delivers a response on a stream, which is opened if necessary.
+    private func expectResponse(_ stream: StreamID, from peer: inout HTTP2Peer) {
+        if peer.slots[stream] == nil { peer.open() }
+        peer.receive(WireFrame.headers(Block.status("204"), on: stream, ends: true))
+        #expect(peer.log.suffix(2) == ["\(stream) head 204", "\(stream) ended"])
+        #expect(peer.error == nil)
+        #expect(peer.state.streamCount == 0)
     }
 
     @Test(

@@ -93,9 +93,11 @@ struct FrameReading: Equatable {
         }
     }
 
-    /// The ways to split `count` bytes: at each offset, and into single bytes.
+    /// The ways to split `count` bytes at one of the first 300 offsets, and at all of these.
     static func splits(of count: Int) -> [[Range<Int>]] {
-        (1..<max(count, 1)).map { [0..<$0, $0..<count] } + [(0..<count).map { $0..<$0 + 1 }]
+        let offsets = 1..<max(min(count, 300), 1)
+        let singly = offsets.map { $0 - 1..<$0 } + [offsets.upperBound - 1..<count]
+        return offsets.map { [0..<$0, $0..<count] } + [singly]
     }
 }
 
