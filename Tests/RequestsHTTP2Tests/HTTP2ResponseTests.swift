@@ -36,20 +36,26 @@ struct HTTP2ResponseTests {
         WireFrame.headers(Block.of(fields), on: 1, ends: true)
     }
 
-    static let fields: [Row] = [
-        Row("a field", head([("a", "b")]), ["1 head 200", "1 ended"]),
-        Row("an empty value", head([("a", "")]), ["1 head 200", "1 ended"]),
-        Row("a value outside ASCII", head([("a", "ü")]), ["1 head 200", "1 ended"]),
-        Row("every token character", head([("!#$%&'*+-.^_`|~09az", "b")]), ["1 head 200", "1 ended"]),
+    static let fields: [Row] =
+        FieldTable.valid.map { Row($0.name, head([$0.field]), ["1 head 200", "1 ended"]) }
+        + FieldTable.malformed.map { Row($0.name, head([$0.field]), violates: $0.violation) }
+        + FieldTable.malformed.map {
+            Row(
+                "\($0.name) in trailers",
+                head([], ends: false) + WireFrame.headers(Block.of([$0.field]), on: 1, ends: true),
+                ["1 head 200"], violates: $0.violation)
+        }
+
+    static let statuses: [Row] = [
         Row("the status 999", head([], status: "999"), ["1 head 999", "1 ended"]),
-        Row("te: trailers", head([("te", "trailers")]), ["1 head 200", "1 ended"]),
         Row("no status", only([("a", "b")]), violates: .missingPseudoField),
         Row("no field at all", only([]), violates: .missingPseudoField),
         Row("two statuses", only([(":status", "200"), (":status", "200")]), violates: .pseudoField),
         Row("a late status", only([("a", "b"), (":status", "200")]), violates: .pseudoField),
         Row("an unknown pseudo-field", only([(":status", "200"), (":version", "2")]), violates: .pseudoField),
         Row("the pseudo-field of a request", only([(":status", "200"), (":path", "/")]), violates: .pseudoField),
-        Row("an empty pseudo-field", only([(":", "200")]), violates: .pseudoField),
+        Row("an upper-case pseudo-field", only([(":status", "200"), (":Status", "200")]), violates: .pseudoField),
+        Row("an empty pseudo-field", only([(":status", "200"), (":", "200")]), violates: .pseudoField),
         Row("the status 101", head([], status: "101"), violates: .switchingProtocols),
         Row("the status 99", head([], status: "99"), violates: .pseudoField),
         Row("the status 099", head([], status: "099"), violates: .pseudoField),
@@ -58,25 +64,8 @@ struct HTTP2ResponseTests {
         Row("the status 2x0", head([], status: "2x0"), violates: .pseudoField),
         Row("the status ２００", head([], status: "２００"), violates: .pseudoField),
         Row("an empty status", head([], status: ""), violates: .pseudoField),
-        Row("an upper-case name", head([("Server", "b")]), violates: .fieldName),
-        Row("an empty name", head([("", "b")]), violates: .fieldName),
-        Row("a space in a name", head([("a b", "c")]), violates: .fieldName),
-        Row("a colon in a name", head([("a:b", "c")]), violates: .fieldName),
-        Row("a name outside ASCII", head([("ä", "c")]), violates: .fieldName),
-        Row("NUL in a name", head([("a\0", "c")]), violates: .fieldName),
-        Row("CR in a value", head([("a", "b\rc")]), violates: .fieldValue),
-        Row("LF in a value", head([("a", "b\nc")]), violates: .fieldValue),
-        Row("NUL in a value", head([("a", "b\0c")]), violates: .fieldValue),
         Row("a control character in the status", only([(":status", "20\0")]), violates: .fieldValue),
-        Row("a space before a value", head([("a", " b")]), violates: .fieldValue),
-        Row("a tab after a value", head([("a", "b\t")]), violates: .fieldValue),
-        Row("a space as a value", head([("a", " ")]), violates: .fieldValue),
-        Row("connection", head([("connection", "close")]), violates: .connectionField),
-        Row("keep-alive", head([("keep-alive", "timeout=5")]), violates: .connectionField),
-        Row("proxy-connection", head([("proxy-connection", "close")]), violates: .connectionField),
-        Row("transfer-encoding", head([("transfer-encoding", "chunked")]), violates: .connectionField),
-        Row("upgrade", head([("upgrade", "h2c")]), violates: .connectionField),
-        Row("te: gzip", head([("te", "gzip")]), violates: .connectionField),
+        Row("a space after the status", only([(":status", "200 ")]), violates: .fieldValue),
     ]
 
     private static func length(_ value: String, _ body: Int, _ log: [String], status: String = "200") -> [UInt8] {
@@ -174,14 +163,6 @@ struct HTTP2ResponseTests {
             "a pseudo-field in trailers",
             head([], ends: false) + WireFrame.headers(Block.of([("a", "b"), (":path", "/")]), on: 1, ends: true),
             ["1 head 200"], violates: .pseudoField),
-        Row(
-            "an upper-case name in trailers",
-            head([], ends: false) + WireFrame.headers(Block.of([("A", "b")]), on: 1, ends: true), ["1 head 200"],
-            violates: .fieldName),
-        Row(
-            "a connection-specific field in trailers",
-            head([], ends: false) + WireFrame.headers(Block.of([("connection", "b")]), on: 1, ends: true),
-            ["1 head 200"], violates: .connectionField),
     ]
 
     private func check(_ row: Row) {
@@ -204,6 +185,9 @@ struct HTTP2ResponseTests {
 
     @Test("a malformed field fails its stream only", .rows("H-9"), arguments: fields)
     func checkFields(row: Row) { check(row) }
+
+    @Test("a response has one valid status, or its stream fails", .rows("H-9"), arguments: statuses)
+    func checkStatuses(row: Row) { check(row) }
 
     @Test("the body has the length of Content-Length, or the stream fails", .rows("H-10"), arguments: lengths)
     func checkLengths(row: Row) { check(row) }

@@ -5,36 +5,110 @@ import Testing
 
 @Suite("HTTP/2: requests that a server receives")
 struct RequestHeadTests {
+    /// The fields of a request on stream 1, and the events; without events, the request is malformed.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let fields: [(String, String)]
+        let log: [String]
+
+        init(_ name: String, _ fields: [(String, String)], _ log: [String] = []) {
+            (testDescription, self.fields, self.log) = (name, fields, log)
+        }
+    }
+
     private static let valid = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/x?y")]
+    private static let connect = [(":method", "CONNECT"), (":authority", "a:443")]
+    private static let get = ["1 GET /x?y", "1 ended"]
 
     private static func changed(_ name: String, to value: String?) -> [(String, String)] {
         valid.compactMap { $0.0 == name ? value.map { (name, $0) } : $0 }
     }
 
-    static let heads: [(fields: [(String, String)], log: [String])] = [
-        (valid, ["1 GET /x?y", "1 ended"]),
-        (changed(":authority", to: nil) + [("host", "a")], ["1 GET /x?y", "1 ended"]),
-        ([(":method", "OPTIONS"), (":scheme", "https"), (":path", "*")], ["1 OPTIONS *", "1 ended"]),
-        ([(":method", "CONNECT"), (":authority", "a:443")], ["1 CONNECT a:443", "1 ended"]),
-        (valid + [("te", "trailers")], ["1 GET /x?y", "1 ended"]),
-        (changed(":method", to: nil), []), (changed(":scheme", to: nil), []), (changed(":path", to: nil), []),
-        (changed(":path", to: ""), []), (changed(":path", to: "*"), []), (changed(":path", to: "x"), []),
-        (changed(":method", to: ""), []), (changed(":method", to: "G T"), []),
-        ([(":method", "CONNECT"), (":authority", "a:443"), (":path", "/")], []),
-        ([(":method", "CONNECT")], []),
-        (valid + [(":path", "/")], []), ([("a", "b")] + valid, []), (valid + [(":status", "200")], []),
-        (valid + [("te", "gzip")], []), (valid + [("connection", "close")], []), (valid + [("Host", "a")], []),
-        (valid + [("content-length", "5")], []),
-    ]
+    static let fields: [Row] =
+        FieldTable.valid.map { Row($0.name, valid + [$0.field], get) }
+        + FieldTable.malformed.map { Row($0.name, valid + [$0.field]) }
 
-    @Test("a request is read, or its stream is reset and not reported", .rows("H-9", "H-14"), arguments: heads)
-    func pseudoFields(fields: [(String, String)], log: [String]) {
+    static let pseudoFields: [Row] =
+        valid.flatMap { name, value in
+            [
+                Row("two \(name)", valid + [(name, value)]),
+                Row("a late \(name)", changed(name, to: nil) + [("a", "b"), (name, value)]),
+                Row("a control character in \(name)", changed(name, to: "\(value)\n")),
+                Row("NUL in \(name)", changed(name, to: "\(value)\0")),
+                Row("a space before \(name)", changed(name, to: " \(value)")),
+                Row("a tab after \(name)", changed(name, to: "\(value)\t")),
+            ]
+        } + [
+            Row("all pseudo-fields", valid, get),
+            Row("another order", valid.reversed(), get),
+            Row("no :authority, but Host", changed(":authority", to: nil) + [("host", "a")], get),
+            Row(
+                "OPTIONS *", [(":method", "OPTIONS"), (":scheme", "https"), (":path", "*")], ["1 OPTIONS *", "1 ended"]),
+            Row("CONNECT", connect, ["1 CONNECT a:443", "1 ended"]),
+            Row("CONNECT with :scheme", connect + [(":scheme", "https")]),
+            Row("CONNECT with :path", connect + [(":path", "/")]),
+            Row("CONNECT without :authority", [(":method", "CONNECT")]),
+            Row("no field at all", []),
+            Row("no :method", changed(":method", to: nil)),
+            Row("no :scheme", changed(":scheme", to: nil)),
+            Row("no :path", changed(":path", to: nil)),
+            Row("an empty :method", changed(":method", to: "")),
+            Row("a space in :method", changed(":method", to: "G T")),
+            Row("an empty :path", changed(":path", to: "")),
+            Row("the :path *", changed(":path", to: "*")),
+            Row("a relative :path", changed(":path", to: "x")),
+            Row("an unknown pseudo-field", valid + [(":protocol", "websocket")]),
+            Row("the pseudo-field of a response", valid + [(":status", "200")]),
+            Row("an upper-case pseudo-field", valid + [(":Path", "/")]),
+            Row("an empty pseudo-field", valid + [(":", "/")]),
+            Row("a length without a body", valid + [("content-length", "5")]),
+        ]
+
+    private func check(_ row: Row) {
         for oneByOne in [false, true] {
             var peer = HTTP2Peer(.server)
-            peer.receive(WireFrame.headers(Block.of(fields), on: 1, ends: true), oneByOne: oneByOne)
-            #expect(peer.log == log)
-            #expect(peer.error == nil)
-            #expect(peer.sent() == (log.isEmpty ? [.resetStream(1, .protocolError)] : []))
+            peer.receive(WireFrame.headers(Block.of(row.fields), on: 1, ends: true), oneByOne: oneByOne)
+            #expect(peer.takeLog() == row.log)
+            #expect(peer.sent() == (row.log.isEmpty ? [.resetStream(1, .protocolError)] : []))
+            expectRequest(3, at: &peer)
+        }
+    }
+
+    /// Expects that the connection delivers a request, and sends its response.
+    private func expectRequest(_ stream: StreamID, at peer: inout HTTP2Peer) {
+        peer.receive(WireFrame.headers(Block.of(Self.valid), on: stream, ends: true))
+        #expect(peer.takeLog() == ["\(stream) GET /x?y", "\(stream) ended"])
+        peer.state.respond(to: peer.slot(stream), OutgoingFields(status: 204, .empty), endsStream: true)
+        #expect(peer.sent() == [.headers(stream: stream, endsStream: true)])
+        #expect(peer.error == nil)
+    }
+
+    @Test("a malformed field of a request fails its stream only", .rows("H-9"), arguments: fields)
+    func checkFields(row: Row) { check(row) }
+
+    @Test("a request has valid pseudo-fields, or its stream fails", .rows("H-9", "H-14"), arguments: pseudoFields)
+    func checkPseudoFields(row: Row) { check(row) }
+
+    static let trailers: [Row] =
+        valid.map { Row("\($0) in trailers", [("a", "b"), ($0, $1)]) }
+        + [
+            Row("a trailer", [("a", "b")], ["1 trailers 1", "1 ended"]),
+            Row("no trailer", [], ["1 trailers 0", "1 ended"]),
+        ]
+        + FieldTable.malformed.map { Row("\($0.name) in trailers", [$0.field]) }
+
+    @Test(
+        "a malformed field in the trailers of a request fails its stream only", .rows("H-9", "H-13"),
+        arguments: trailers)
+    func checkTrailers(row: Row) {
+        for oneByOne in [false, true] {
+            var peer = HTTP2Peer(.server)
+            peer.receive(WireFrame.headers(Block.request(method: "POST"), on: 1) + WireFrame.data([1], on: 1))
+            #expect(peer.takeLog() == ["1 POST /", "1 data"])
+            peer.receive(WireFrame.headers(Block.of(row.fields), on: 1, ends: true), oneByOne: oneByOne)
+            #expect(peer.takeLog() == (row.log.isEmpty ? ["1 reset PROTOCOL_ERROR"] : row.log))
+            #expect(peer.sent() == (row.log.isEmpty ? [.resetStream(1, .protocolError)] : []))
+            expectRequest(3, at: &peer)
         }
     }
 
