@@ -67,8 +67,13 @@ extension TargetURI {
         // The two usual schemes: literals save an allocation.
         if name.elementsEqual("https".utf8) { return "https" }
         if name.elementsEqual("http".utf8) { return "http" }
-        guard let first = name.first, isLetter(first), name.allSatisfy(isSchemeByte) else { return nil }
-        return String(decoding: name.map(ASCIIFolding.folded), as: UTF8.self)
+        return isScheme(name) ? String(decoding: name.map(ASCIIFolding.folded), as: UTF8.self) : nil
+    }
+
+    /// Returns whether `name` is a scheme (RFC 3986 §3.1).
+    package static func isScheme(_ name: some Collection<UInt8>) -> Bool {
+        guard let first = name.first else { return false }
+        return isLetter(first) && name.allSatisfy(isSchemeByte)
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

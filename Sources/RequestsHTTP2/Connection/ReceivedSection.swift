@@ -116,7 +116,8 @@ extension MessageHead {
             guard authority != nil else { throw .missingPseudoField }
             guard scheme == nil, path == nil else { throw .pseudoField }
         } else {
-            guard scheme != nil, let path else { throw .missingPseudoField }
+            guard let scheme, let path else { throw .missingPseudoField }
+            guard TargetURI.isScheme(scheme.utf8) else { throw .pseudoField }
             guard path.utf8.first == UInt8(ascii: "/") || method == .options && path.hasSameBytes(as: "*")
             else { throw .pseudoField }
         }
