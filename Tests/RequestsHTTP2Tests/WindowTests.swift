@@ -177,14 +177,16 @@ struct WindowTests {
         #expect(peer.error == nil)
     }
 
-    @Test("streams that ended or were cancelled leave their part of all windows to the others", .rows("H-16"))
-    func returnedParts() {
+    @Test(
+        "streams that ended or were cancelled leave their part of all windows to the others", .rows("H-16"),
+        arguments: [false, true])
+    func returnedParts(isCancelled: Bool) {
         // 300 windows of 256 KiB are more than the 64 MiB of all streams.
         var peer = HTTP2Peer(settings: [(3, 1_000)])
         for number in 0..<300 {
             peer.open()
             let stream = StreamID(2 * number + 1)
-            if number.isMultiple(of: 2) {
+            if isCancelled {
                 peer.state.reset(peer.slot(stream), .cancel, at: peer.now)
             } else {
                 peer.receive(WireFrame.headers(Block.status("204"), on: stream, ends: true))
