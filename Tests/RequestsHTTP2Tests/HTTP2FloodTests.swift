@@ -21,29 +21,40 @@ struct HTTP2FloodTests {
     }
 
     static let floods = [
-        Flood("PING", tolerated: 1_000, .manyAcknowledgements) { _ in WireFrame.ping() },
-        Flood("SETTINGS", tolerated: 1_000, .manyAcknowledgements) { _ in WireFrame.settings([(3, 100)]) },
+        Flood("PING (CVE-2019-9512)", tolerated: 1_000, .manyAcknowledgements) { _ in WireFrame.ping() },
+        Flood("SETTINGS (CVE-2019-9515)", tolerated: 1_000, .manyAcknowledgements) { _ in WireFrame.settings([(3, 100)])
+        },
         Flood("acknowledgements", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.ping(isAcknowledgement: true) },
         Flood("acknowledgements of SETTINGS", tolerated: 1_001, .manyEmptyFrames) { _ in
             WireFrame.settingsAcknowledgement
         },
-        Flood("empty DATA", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.data([], on: 1) },
-        Flood("padding", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.paddedData([], padding: 3, on: 1) },
-        Flood("PRIORITY", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame(2, stream: 7, [0, 0, 0, 0, 1]).bytes },
+        Flood("empty DATA (CVE-2019-9518)", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.data([], on: 1) },
+        Flood("padding (CVE-2019-9518)", tolerated: 1_000, .manyEmptyFrames) { _ in
+            WireFrame.paddedData([], padding: 3, on: 1)
+        },
+        Flood("PRIORITY (CVE-2019-9513)", tolerated: 1_000, .manyEmptyFrames) { _ in
+            WireFrame(2, stream: 7, [0, 0, 0, 0, 1]).bytes
+        },
         Flood("unknown frames", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame(0xBB).bytes },
-        Flood("small windows", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.windowUpdate(0, 1) },
-        Flood("windows of a stream", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.windowUpdate(1, 1) },
+        Flood("small windows (CVE-2019-9511)", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.windowUpdate(0, 1)
+        },
+        Flood("windows of a stream (CVE-2019-9511)", tolerated: 1_000, .manyEmptyFrames) { _ in
+            WireFrame.windowUpdate(1, 1)
+        },
         Flood("GOAWAY", tolerated: 1_000, .manyEmptyFrames) { _ in WireFrame.goAway(0x7FFF_FFFF) },
         // Four may be under way to stream 5, which was reset by us.
         Flood("resets of an ended stream", tolerated: 1_004, .manyEmptyFrames) { _ in WireFrame.resetStream(3) },
         Flood("empty DATA of a stream that was reset", tolerated: 1_000, .manyEmptyFrames) { _ in
             WireFrame.data([], on: 5)
         },
-        Flood("heads after a reset", tolerated: 100, .manyStreamErrors) { _ in
+        Flood("heads after a reset (CVE-2019-9514)", tolerated: 100, .manyStreamErrors) { _ in
             WireFrame.headers(Block.status("200"), on: 3)
         },
-        Flood("malformed responses", tolerated: 100, .manyStreamErrors) { number in
+        Flood("malformed responses (CVE-2019-9514)", tolerated: 100, .manyStreamErrors) { number in
             WireFrame.headers(Block.status("xyz"), on: StreamID(2 * number + 7))
+        },
+        Flood("empty fields (CVE-2019-9516)", tolerated: 100, .manyStreamErrors) { number in
+            WireFrame.headers(Block.status("200", [("", ""), ("", "")]), on: StreamID(2 * number + 7))
         },
     ]
 
@@ -66,6 +77,7 @@ struct HTTP2FloodTests {
         #expect(goAway.code == .enhanceYourCalm)
     }
 
+    // CVE-2024-27316, CVE-2024-28182, CVE-2024-30255, CVE-2024-27983, CVE-2023-45288; and CVE-2019-9518, if empty.
     @Test("CONTINUATION frames, however small, end the connection at the ninth", .rows("H-27"))
     func continuations() {
         for fragment in [[], [0x88], [UInt8](repeating: 0x88, count: 16_384)] as [[UInt8]] {
@@ -111,6 +123,7 @@ struct HTTP2FloodTests {
         #expect(peer.error == nil)
     }
 
+    // MadeYouReset, CVE-2025-8671.
     @Test("requests that make a server reset their streams end the connection", .rows("H-27"))
     func madeResets() {
         var peer = HTTP2Peer(.server)
@@ -128,6 +141,7 @@ struct HTTP2FloodTests {
         #expect(peer.error?.code == .enhanceYourCalm)
     }
 
+    // MadeYouReset, CVE-2025-8671.
     @Test("streams that a server had to reset count as those that its client has reset", .rows("H-27", "H-43"))
     func countedResets() {
         var limits = HTTP2Limits()
@@ -147,6 +161,7 @@ struct HTTP2FloodTests {
         #expect(peer.error?.violation == .manyResets)
     }
 
+    // CVE-2019-9514.
     @Test("streams above the limit, or after the end was announced, are refused within a budget", .rows("H-27"))
     func refusals() {
         for isDraining in [false, true] {

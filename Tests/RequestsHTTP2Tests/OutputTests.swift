@@ -103,6 +103,7 @@ struct OutputTests {
         }
     }
 
+    // CVE-2019-9511.
     @Test("at most 64 small pieces of a body are queued at once", .rows("H-27"))
     func smallPieces() {
         var peer = HTTP2Peer(settings: [(4, 1)])

@@ -51,7 +51,8 @@ struct HPACKLimitTests {
         }
     }
 
-    @Test("indices of a large field keep no more than the limit", .rows("H-8"))
+    // CVE-2016-6581 and CVE-2016-1544.
+    @Test("indices of a large field keep no more than the limit", .rows("H-8", "H-27"))
     func bomb() throws {
         let (value, limit) = ([UInt8](repeating: 0x61, count: 4000), 16 << 10)
         // The length of the value: 127 in the first byte, and 3873.
@@ -70,6 +71,17 @@ struct HPACKLimitTests {
             #expect(received == nil)
             let list = try decoder.decode([0x80 | 62])
             #expect(list == [FieldBytes(Array("x".utf8), value)])
+        }
+    }
+
+    // CVE-2019-9516.
+    @Test("fields with empty names and values count 32 bytes each", .rows("H-8", "H-27"))
+    func emptyFields() throws {
+        for field: [UInt8] in [[0, 0, 0], [0x10, 0, 0], [0x40, 0, 0]] {
+            let fields = Array(repeatElement(field, count: 10).joined())
+            var decoder = HPACKDecoder()
+            #expect(try decoder.decode(fields, limit: 320).count == 10)
+            #expect(throws: HPACKError.listTooLarge(limit: 319)) { try decoder.decode(fields, limit: 319) }
         }
     }
 
