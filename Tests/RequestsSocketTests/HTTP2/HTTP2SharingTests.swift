@@ -207,19 +207,30 @@ struct HTTP2SharingTests {
         #expect(peer.connections >= 20)
     }
 
-    @Test("a caller that does not read its body stops its own stream only", .rows("H-17"))
+    @Test(
+        "a caller that does not read its body receives one window of it, and 99 other calls at once complete",
+        .rows("H-17"))
     func pausedReader() async throws {
+        let sent = SharedCounter()
+        let small = String(repeating: "x", count: 64 << 10)
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             var large: StreamSlot?
+            var waiting: [StreamSlot] = []
             while let arrival = script.next(on: line) {
                 switch arrival {
                 case .head(let slot, let head) where head.path == "/large":
                     large = slot
                     script.sendHead(200, to: slot, on: line)
-                    peer.note("\(script.sendBody(of: 10 << 20, to: slot, on: line))")
-                case .head(let slot, _):
-                    script.respond(to: slot, on: line)
-                    if let large, script.sendBody(of: 10 << 20, to: large, on: line) > 0 { peer.note("more") }
+                    sent.add(script.sendBody(of: 10 << 20, to: slot, on: line))
+                case .head(let slot, let head) where head.path == "/small":
+                    waiting.append(slot)
+                    guard let large, waiting.count == 99 else { continue }
+                    // Together, the bodies are larger than the window of the connection.
+                    for slot in waiting {
+                        script.respond(to: slot, body: small, on: line)
+                        sent.add(script.sendBody(of: 10 << 20, to: large, on: line))
+                    }
+                case .head(let slot, _): script.respond(to: slot, on: line)
                 case .reset(_, let code): peer.note("\(code)")
                 default: break
                 }
@@ -227,11 +238,16 @@ struct HTTP2SharingTests {
         }
         let executor = SocketExecutor.http2()
         var stream = try await executor.execute(peer.request(.get, "/large", delivery: .streamed)).stream
-        for _ in 0..<99 { #expect(try await executor.execute(peer.request()).text == "ok") }
-        #expect(peer.notes == ["\(256 << 10)"] && peer.connections == 1)
+        let request = try peer.request(.get, "/small").patient()
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<99 { group.addTask { try await executor.execute(request).text } }
+            for try await text in group { #expect(text == small) }
+        }
+        #expect(sent.value == 256 << 10)
+        #expect(peer.notes.isEmpty && peer.connections == 1, "\(peer.notes)")
         #expect(try await stream?.next()?.isEmpty == false)
         stream = nil
-        await eventually { peer.notes.last == "CANCEL" }
+        await eventually { peer.notes == ["CANCEL"] }
         #expect(try await executor.execute(peer.request()).text == "ok")
         #expect(peer.connections == 1)
     }
