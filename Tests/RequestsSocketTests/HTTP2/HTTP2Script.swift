@@ -30,6 +30,8 @@ final class HTTP2Script {
     private var reader = FrameReader(.server)
     /// The frames that have arrived, except HEADERS and DATA.
     private(set) var frames: [Frame] = []
+    /// The first 1,000 bytes that have arrived, for ``begunHeads``.
+    private var beginning: [UInt8] = []
     /// The number of PINGs since a message was last sent.
     private(set) var pings = 0
     /// The number of heads and trailers that have arrived, and how many of them before the acknowledgement of SETTINGS;
@@ -40,10 +42,15 @@ final class HTTP2Script {
     private var bodies: [StreamSlot: ArraySlice<UInt8>] = [:]
     /// The number of bytes that may still be sent; then the script ends.
     private var limit: Int
+    /// The number of bytes that may still be received; then the script ends.
+    private var receiveLimit: Int
 
-    init(_ limits: HTTP2Limits = HTTP2Limits(), sendingAtMost limit: Int = .max) {
+    init(
+        _ limits: HTTP2Limits = HTTP2Limits(), sendingAtMost limit: Int = .max, receivingAtMost receiveLimit: Int = .max
+    ) {
         state = ConnectionState(.server, limits: limits, at: .now)
         self.limit = limit
+        self.receiveLimit = receiveLimit
     }
 }
 
@@ -64,7 +71,8 @@ extension HTTP2Script {
     /// Before ``next(on:)``, the client receives nothing, not even SETTINGS.
     @discardableResult
     func receive(from line: borrowing ScriptedPeer.Line) -> Bool {
-        guard let bytes = line.receive() else { return false }
+        guard receiveLimit > 0, let bytes = line.receive(min(64 << 10, receiveLimit)) else { return false }
+        receiveLimit -= bytes.count
         observe(bytes)
         var events: [ConnectionEvent] = []
         do {
@@ -77,7 +85,20 @@ extension HTTP2Script {
         return true
     }
 
+    /// The number of HEADERS frames among the first 1,000 bytes that have arrived at least as far as their type.
+    var begunHeads: Int {
+        var remainder = beginning.dropFirst(FrameReader.preface.count)
+        var count = 0
+        while remainder.count > 3 {
+            let header = Array(remainder.prefix(4))
+            if header[3] == 1 { count += 1 }
+            remainder = remainder.dropFirst(9 + Int(header[0]) << 16 + Int(header[1]) << 8 + Int(header[2]))
+        }
+        return count
+    }
+
     private func observe(_ bytes: [UInt8]) {
+        beginning += bytes.prefix(1_000 - beginning.count)
         var position = 0
         while let frame = try? reader.next(in: bytes.span, at: &position) {
             switch frame {

@@ -8,44 +8,87 @@ import Testing
 
 @Suite("HTTP/2: ends of shared and of idle connections", .tags(.concurrent), .timeLimit(.minutes(5)))
 struct HTTP2SharedLossTests {
-    @Test("a connection with two streams, cut after any byte, delivers no part of a body as a success", .rows("H-23"))
-    func sharedCuts() async throws {
-        let outcomes = SharedCounter()
-        var most = 0
-        // From the bytes of SETTINGS on, to more than the bytes of both responses.
-        for limit in stride(from: 70, to: 420, by: 1) {
-            let peer = try ScriptedPeer(http2: HTTP2Limits(), sendingAtMost: limit) { script, line, _, _ in
-                guard let (first, _) = script.head(on: line), let (second, _) = script.head(on: line) else { return }
-                for slot in [first, second] { script.sendHead(200, to: slot, on: line) }
-                // The parts of the bodies alternate.
-                for _ in 0..<4 {
-                    for slot in [first, second] { _ = script.sendBody(of: 25, to: slot, on: line) }
-                }
-                for slot in [first, second] { script.end(slot, on: line) }
-                if script.flush(to: line) { line.waitForEnd() }
+    /// Where the server ends its connections.
+    enum Cut: CaseIterable {
+        case afterSentByte, afterReceivedByte
+    }
+
+    @Test(
+        "a connection cut after any byte delivers whole responses, and errors that deny nothing the server received",
+        .rows("H-23"), arguments: Cut.allCases)
+    func sharedCuts(cut: Cut) async throws {
+        let bodies = [RequestBody.none, .none, .bytes(Data(count: 100))]
+        var counts: Set<Int> = []
+        // To more than the bytes of all messages.
+        for limit in 0..<(cut == .afterSentByte ? 640 : 420) {
+            let begun = SharedCounter()
+            let peer = try ScriptedPeer { line, _, peer in
+                let script =
+                    cut == .afterSentByte
+                    ? HTTP2Script(sendingAtMost: limit) : HTTP2Script(receivingAtMost: limit)
+                Self.serve(bodies.count, at: cut, with: script, on: line, peer)
+                begun.add(script.begunHeads)
             }
             let executor = SocketExecutor.http2 { $0.maximumConnectionsPerOrigin = 1 }
-            let request = try peer.request(.post).with { $0.timeouts.firstByte = .seconds(40) }
-            let before = outcomes.value
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<2 {
+            let errors = try await withThrowingTaskGroup(of: (String, RequestError?).self) { group in
+                for (index, body) in bodies.enumerated() {
+                    let request = try peer.request(.post, "/\(index)", body: body).patient()
                     group.addTask {
-                        switch await Result(catching: { () async throws(RequestError) in
-                            try await executor.execute(request)
-                        }) {
-                        case .success(let response):
-                            #expect(response.text?.utf8.count == 100, "\(limit)")
-                            outcomes.add()
-                        case .failure(let error): #expect(error.reason == .connectionLost, "\(limit): \(error)")
+                        do throws(RequestError) {
+                            let text = try await executor.execute(request).text
+                            #expect(text?.utf8.count == 100, "\(limit)")
+                            return ("/\(index)", nil)
+                        } catch {
+                            return ("/\(index)", error)
                         }
                     }
                 }
+                return try await group.reduce(into: [String: RequestError]()) { $0[$1.0] = $1.1 }
             }
-            most = max(most, outcomes.value - before)
             peer.stop()
+            let executed = peer.notes
+            // A POST is sent again only if the server cannot have received it.
+            #expect(Set(executed).count == executed.count, "\(limit): \(executed)")
+            for index in bodies.indices {
+                let path = "/\(index)"
+                guard let error = errors[path] else {
+                    #expect(executed.contains(path), "\(limit): \(path)")
+                    continue
+                }
+                #expect(error.reason == .connectionLost, "\(limit): \(error)")
+                #expect(error.mayHaveReachedServer || !executed.contains(path), "\(limit): \(error)")
+            }
+            // No error denies a head of which the server has received a part.
+            let denied = errors.values.count { !$0.mayHaveReachedServer }
+            #expect(begun.value <= bodies.count - denied, "\(limit): \(errors)")
+            counts.insert(errors.count)
         }
-        // Some cuts come before the end of the first body, some between the two, and some after both.
-        #expect(most == 2 && (100..<600).contains(outcomes.value), "\(outcomes.value)")
+        // Some cuts come before the end of the first response, some between the others, and some after all.
+        #expect(counts == [0, 1, 2, 3], "\(counts)")
+    }
+
+    /// Responds to `count` calls with 100 bytes each, in parts that alternate, or as each request ends.
+    private static func serve(
+        _ count: Int, at cut: Cut, with script: HTTP2Script, on line: borrowing ScriptedPeer.Line,
+        _ peer: ScriptedPeer
+    ) {
+        var slots: [StreamSlot] = []
+        while slots.count < count, let request = script.request(on: line) {
+            peer.note(request.head.path ?? "")
+            slots.append(request.slot)
+            if cut == .afterReceivedByte {
+                script.respond(to: request.slot, body: String(repeating: "x", count: 100), on: line)
+            }
+        }
+        guard slots.count == count else { return }
+        if cut == .afterSentByte {
+            for slot in slots { script.sendHead(200, to: slot, on: line) }
+            for _ in 0..<4 {
+                for slot in slots { _ = script.sendBody(of: 25, to: slot, on: line) }
+            }
+            for slot in slots { script.end(slot, on: line) }
+        }
+        if script.flush(to: line) { line.waitForEnd() }
     }
 
     @Test(
