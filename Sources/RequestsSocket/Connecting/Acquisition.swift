@@ -15,6 +15,9 @@ protocol ConnectionSupply: Sendable {
     /// Returns the lease that was granted to a call in the queue; nil if there is none yet.
     func takeUp(_ waiter: Waiter) -> Lease?
 
+    /// Returns whether a call in the queue could share a connection, and none to its origin has been established.
+    func awaitsFirstConnection(_ waiter: Waiter) -> Bool
+
     func withdraw(_ waiter: Waiter)
 
     /// Opens a connection beyond the limits for a call that has waited for long (decision 0072).
@@ -102,8 +105,13 @@ extension Acquisition where Stream: ~Copyable {
         if case .timedOut = error, !limit.hasPassed {
             return waiter.occupiesTask ? pool.exceedLimits(for: waiter) : pool.hurry(waiter)
         }
+        let awaitsFirst = pool.awaitsFirstConnection(waiter)
         pool.withdraw(waiter)
-        throw timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
+        let failure = timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
+        if case .timedOut = error, awaitsFirst {
+            throw failure.adding(advice: "no connection to the server has been established")
+        }
+        throw failure
     }
 
     private mutating func begin() throws(RequestError) -> ConnectionStep<Network> {

@@ -16,6 +16,11 @@ extension ConnectionPool {
         }
     }
 
+    func awaitsFirstConnection(_ waiter: Ledger.Waiter) -> Bool {
+        if isInherited { return false }
+        return mayShare(waiter.origin) && state.withLock { $0.ledger.awaitsFirstConnection(waiter) }
+    }
+
     /// Records that a call has established a connection, for which other calls may be waiting.
     func recordUse(of connection: Connection) {
         if isInherited { return }

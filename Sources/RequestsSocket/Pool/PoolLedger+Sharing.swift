@@ -21,6 +21,12 @@ extension PoolLedger {
         if case .pioneer = gatherings[origin] { true } else { false }
     }
 
+    /// Returns whether a call in the queue could share a connection, and all to its origin are being established.
+    package func awaitsFirstConnection(_ waiter: Waiter) -> Bool {
+        guard waiter.mayShare, waiter.isWaiting, retired.isEmpty else { return false }
+        return lane(of: waiter.origin).map { lanes[$0].shared.isEmpty } ?? false
+    }
+
     private func isPioneer(_ number: Int, of origin: Origin) -> Bool {
         if case .pioneer(number, _) = gatherings[origin] { true } else { false }
     }

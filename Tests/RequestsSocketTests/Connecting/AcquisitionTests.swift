@@ -231,6 +231,8 @@ private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // on
         return grant.take()
     }
 
+    func awaitsFirstConnection(_ waiter: Waiter) -> Bool { waiter.mayShare }
+
     func withdraw(_ waiter: Waiter) {
         log.append("withdraw")
     }

@@ -269,16 +269,26 @@ struct HTTP2NegotiationTests {
         if end == .cancelled { #expect(peer.connections < 10) }
     }
 
+    /// A server to which no connection can be established.
+    enum Unreachable: CaseIterable {
+        case refusing, silent, stallingHandshakes
+    }
+
     @Test(
-        "calls to a server that refuses connections, or never accepts one, end with their own errors and limits",
-        .rows("H-40"), arguments: [true, false])
-    func unreachable(refuses: Bool) async throws {
+        "calls to a server that refuses connections, accepts none, or stalls in the handshake end with their own errors",
+        .rows("H-40"), arguments: Unreachable.allCases)
+    func unreachable(server: Unreachable) async throws {
+        let refuses = server == .refusing
+        let phase = server == .silent ? RequestError.Phase.connecting : .securing
         func run(_ port: Int) async throws {
             let executor = try Self.executor { $0.maximumConnectionsPerOrigin = 16 }
             let target = try TargetURI("https://127.0.0.1:\(port)/")
+            let waiting = SharedCounter()
             await withTaskGroup(of: Void.self) { group in
-                for number in 0..<100 {
-                    let limit = refuses ? Duration.seconds(300) : .milliseconds(200 + 10 * number)
+                for number in 0...100 {
+                    // After the first call, for which the others wait, the limits of later calls end earlier.
+                    let limit =
+                        refuses ? Duration.seconds(300) : .milliseconds(number == 0 ? 1 : 1_200 - 10 * number)
                     let request = PreparedRequest(target: target).patient().with { $0.timeouts.connect = limit }
                     group.addTask {
                         let start = Deadline.now
@@ -288,8 +298,13 @@ struct HTTP2NegotiationTests {
                             #expect(error?.reason == .connectionFailed, "\(error as Any)")
                             #expect(error?.detail?.lowercased().contains("refused") == true, "\(error as Any)")
                         } else {
-                            let reasons = [RequestError.Reason.timedOut(.connecting), .timedOut(.waitingForConnection)]
-                            #expect(error.map { reasons.contains($0.reason) } == true, "\(error as Any)")
+                            // Within 1 ms, no step may be complete.
+                            let own = [phase, .connecting, .securing].prefix(number == 0 ? 3 : 1)
+                            let isWaiting = error?.reason == .timedOut(.waitingForConnection)
+                            #expect(isWaiting || own.contains { error?.reason == .timedOut($0) }, "\(error as Any)")
+                            let detail = isWaiting ? "no connection to the server has been established" : nil
+                            #expect(error?.detail == detail)
+                            if isWaiting { waiting.add() }
                             #expect(start.advanced(by: limit).hasPassed)
                             // The limits one after the other would take 70 s.
                             #expect(!start.advanced(by: limit + .seconds(30)).hasPassed)
@@ -297,9 +312,17 @@ struct HTTP2NegotiationTests {
                     }
                 }
             }
+            // At most 16 connections are established at once.
+            #expect(refuses || waiting.value > 16, "\(waiting.value)")
             #expect(executor.waiters == 0 && executor.connections.open == 0)
         }
-        if refuses { try await withRefusingPort(run) } else { try await withFullBacklogPort(run) }
+        switch server {
+        case .refusing: try await withRefusingPort(run)
+        case .silent: try await withFullBacklogPort(run)
+        case .stallingHandshakes:
+            let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
+            try await run(Int(try #require(peer.address.port)))
+        }
     }
 
     @Test("connections can be established in advance to a server that selects HTTP/1.1", .rows("H-30"))

@@ -249,6 +249,10 @@ struct HTTP2RobustnessTests {
             #expect(try await executor.execute(request).text == "ok")
             let calls = (0..<2).map { _ in Task { try await executor.execute(request).text } }
             await eventually { executor.waiters == 1 }
+            let hasty = request.with { $0.timeouts.connect = .milliseconds(50) }
+            let error = await executor.failure(of: hasty)
+            // The detail would say that no connection was established.
+            #expect(error?.reason == .timedOut(.waitingForConnection) && error?.detail == nil, "\(error as Any)")
             #expect(server.exchanges.count == 1)
             var writer = FrameWriter()
             writer.settings([(SettingID.maximumConcurrentStreams, 1)])
