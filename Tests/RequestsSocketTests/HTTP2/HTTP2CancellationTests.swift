@@ -9,22 +9,25 @@ import Testing
 
 @Suite("HTTP/2: many cancelled calls", .tags(.concurrent), .timeLimit(.minutes(5)))
 struct HTTP2CancellationTests {
-    /// Returns a peer that never responds to GET, and counts the streams that are reset.
+    /// Returns a peer that never responds to GET, and counts the streams that are reset, and the PINGs.
     ///
     /// It notes violations of its limits: a stream above `most` that is opened after the acknowledgement of its
     /// SETTINGS, and more than `mostPings` PINGs without a message between them; after 15 s without one, two are
     /// allowed.
     private static func peer(
-        announcing most: Int = 100, mostPings: Int = 2, resets: SharedCounter = SharedCounter()
+        announcing most: Int = 100, mostPings: Int = 2, resets: SharedCounter = SharedCounter(),
+        pings: SharedCounter = SharedCounter()
     ) throws -> ScriptedPeer {
         var limits = HTTP2Limits()
         limits.announcedStreams = most
         limits.resets = (burst: 100_000, perSecond: 33)
         return try ScriptedPeer(http2: limits) { script, line, _, peer in
             var open: Set<StreamID> = []
-            var heads = 0
+            var (heads, countedPings) = (0, 0)
             var lastMessage = Deadline.now
             while let arrival = script.next(on: line) {
+                pings.add(script.allPings - countedPings)
+                countedPings = script.allPings
                 // Before a response, after which they are counted anew.
                 if script.pings > mostPings, script.pings > 2 || !lastMessage.advanced(by: .seconds(15)).hasPassed {
                     peer.note("\(script.pings) PINGs")
@@ -102,10 +105,12 @@ struct HTTP2CancellationTests {
         "300 cancelled calls and 300 time-outs send at most two PINGs without a message between them, and fail no other call",
         .rows("H-41"))
     func pings() async throws {
-        let peer = try Self.peer()
+        let pings = SharedCounter()
+        let peer = try Self.peer(pings: pings)
         let executor = SocketExecutor.http2()
         for byLimit in [false, true] { try await Self.run(304, over: executor, to: peer, byLimit: byLimit) }
         #expect(peer.notes.isEmpty, "\(peer.notes)")
+        #expect(pings.value > 0)
     }
 
     @Test(

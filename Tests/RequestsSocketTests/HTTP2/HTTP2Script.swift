@@ -34,6 +34,8 @@ final class HTTP2Script {
     private var beginning: [UInt8] = []
     /// The number of PINGs since a message was last sent.
     private(set) var pings = 0
+    /// The number of PINGs that have arrived.
+    private(set) var allPings = 0
     /// The number of heads and trailers that have arrived, and how many of them before the acknowledgement of SETTINGS;
     /// nil until that arrives.
     private var blocks = 0
@@ -109,6 +111,7 @@ extension HTTP2Script {
                 frames.append(frame)
             case .ping:
                 pings += 1
+                allPings += 1
                 frames.append(frame)
             default: frames.append(frame)
             }
