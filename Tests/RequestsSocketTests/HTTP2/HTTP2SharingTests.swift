@@ -2,6 +2,7 @@ import Requests
 import RequestsHTTP2
 import RequestsPOSIX
 import RequestsSocket
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -170,19 +171,22 @@ struct HTTP2SharingTests {
         _ = consume stream
     }
 
-    @Test("servers that end connections after 50 requests execute each of 1,000 requests once", .rows("H-44"))
+    @Test("servers that end connections after each tenth of the requests execute each once", .rows("H-44"))
     func rotation() async throws {
+        let count = Sample.count(1_000, of: 10_000)
+        let excluded = SharedCounter()
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             var accepted: [StreamSlot: String] = [:]
             var acceptedCount = 0
             while let arrival = script.next(on: line) {
                 switch arrival {
-                case .head(let slot, let head) where acceptedCount < 50:
+                case .head(let slot, let head) where acceptedCount < count / 10:
                     accepted[slot] = head.path
                     acceptedCount += 1
-                    if acceptedCount == 50 {
+                    if acceptedCount == count / 10 {
                         script.send(on: line) { $0.goAway(lastStream: slot.stream, .noError) }
                     }
+                case .head: excluded.add()
                 case .ended(let slot):
                     guard let path = accepted.removeValue(forKey: slot) else { continue }
                     peer.note(path)
@@ -193,18 +197,20 @@ struct HTTP2SharingTests {
         }
         let executor = SocketExecutor.http2()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for worker in 0..<32 {
+            for worker in 0..<64 {
                 group.addTask {
-                    for number in stride(from: worker, to: 1_000, by: 32) {
-                        let request = try peer.request(.post, "/\(number)", body: .bytes(Data("x".utf8)))
+                    for number in stride(from: worker, to: count, by: 64) {
+                        let request = try peer.request(.post, "/\(number)", body: .bytes(Data("x".utf8))).patient()
                         _ = try await executor.execute(request)
                     }
                 }
             }
             try await group.waitForAll()
         }
-        #expect(peer.notes.count == 1_000 && Set(peer.notes).count == 1_000)
-        #expect(peer.connections >= 20)
+        #expect(peer.notes.count == count && Set(peer.notes).count == count)
+        #expect(peer.connections >= 10)
+        // Some requests were on their way when the server ended their connection.
+        #expect(excluded.value > 0)
     }
 
     @Test(
