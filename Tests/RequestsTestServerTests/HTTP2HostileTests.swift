@@ -63,7 +63,7 @@ struct HTTP2HostileTests {
         }
     }
 
-    @Test("a client that resets its streams as soon as it has opened them is disconnected", .rows("R-73"))
+    @Test("a client that resets its streams as soon as it has opened them is disconnected", .rows("R-73", "H-27"))
     func rapidReset() async throws {
         let mock = MockExecutor(.ok().delayed(by: .endless))
         try await withTestServer(serving: mock, using: .http2) { server in

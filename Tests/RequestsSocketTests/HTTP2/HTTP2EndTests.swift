@@ -10,8 +10,7 @@ import Testing
 extension HTTP2Script {
     /// Notes the code of the GOAWAY that the client sends, or its absence.
     fileprivate func noteGoAway(on line: borrowing ScriptedPeer.Line, _ peer: ScriptedPeer) {
-        let frame = frame(on: line) { if case .goAway = $0 { true } else { false } }
-        if case .goAway(let goAway)? = frame { peer.note("GOAWAY \(goAway.code)") } else { peer.note("no GOAWAY") }
+        peer.note(goAway(on: line).map { "GOAWAY \($0.code)" } ?? "no GOAWAY")
     }
 }
 

@@ -126,6 +126,12 @@ extension HTTP2Script {
         }
     }
 
+    /// Returns the GOAWAY that the client sends; nil if it sends none.
+    func goAway(on line: borrowing ScriptedPeer.Line) -> Frame.GoAway? {
+        let frame = frame(on: line) { if case .goAway = $0 { true } else { false } }
+        return if case .goAway(let goAway)? = frame { goAway } else { nil }
+    }
+
     private func add(_ event: ConnectionEvent, from bytes: [UInt8]) {
         switch event {
         case .head(let slot, .request(let head)): arrivals.append(.head(slot, head))

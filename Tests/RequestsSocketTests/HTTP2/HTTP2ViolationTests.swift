@@ -103,8 +103,7 @@ struct HTTP2ViolationTests {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             guard script.head(on: line) != nil else { return }
             line.send(row.bytes, piece: oneByOne ? 1 : .max)
-            let frame = script.frame(on: line) { if case .goAway = $0 { true } else { false } }
-            guard case .goAway(let goAway)? = frame else { return peer.note("none") }
+            guard let goAway = script.goAway(on: line) else { return peer.note("none") }
             peer.note("\(goAway.code) \(goAway.debugText)")
             line.waitForEnd()
             peer.note("end")
@@ -210,6 +209,23 @@ struct HTTP2ViolationTests {
         #expect(sent < 16 << 20, "\(sent)")
         #expect(peer.connections == 1)
         await eventually { executor.connections.open == 0 }
+    }
+
+    @Test("a flood is answered with GOAWAY and ENHANCE_YOUR_CALM", .rows("H-27", "S-44"), arguments: floods)
+    func floodCode(flood: Flood) async throws {
+        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+            guard script.head(on: line) != nil, script.head(on: line) != nil else { return }
+            // All at once: bytes that arrived later could reset the connection, and GOAWAY would be lost.
+            line.send(flood.start + Array(repeatElement(flood.frame, count: 1_100).joined()))
+            let code = script.goAway(on: line)?.code
+            peer.note(code.map { "\($0)" } ?? "none")
+        }
+        let executor = SocketExecutor.http2()
+        let request = try peer.request(.post).patient()
+        let calls = (0..<2).map { _ in Task { await executor.failure(of: request) } }
+        for call in calls { #expect(await call.value != nil) }
+        await eventually { peer.notes.count == 1 }
+        #expect(peer.notes == ["ENHANCE_YOUR_CALM"] && peer.connections == 1)
     }
 
     @Test(
