@@ -79,9 +79,13 @@ struct HTTP2CallTests {
         #expect(peer.notes[0].contains("te=trailers") && peer.connections == 1)
     }
 
-    @Test("a body larger than all windows is sent and received whole", .rows("H-15", "H-16"))
-    func windows() async throws {
-        let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, _ in
+    @Test(
+        "a body larger than all windows is sent and received whole", .rows("H-15", "H-16", "H-19"),
+        arguments: [65_535, 256 << 10])
+    func windows(of size: Int) async throws {
+        var limits = HTTP2Limits()
+        (limits.streamWindow, limits.connectionWindow) = (size, size)
+        let peer = try ScriptedPeer(http2: limits) { script, line, _, _ in
             while let request = script.request(on: line) {
                 script.respond(to: request.slot, body: String(decoding: request.body, as: UTF8.self), on: line)
             }
