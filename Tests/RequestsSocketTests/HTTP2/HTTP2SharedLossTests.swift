@@ -120,6 +120,62 @@ struct HTTP2SharedLossTests {
         #expect(failures >= 4)
     }
 
+    @Test(
+        "no descriptor, wait or slot remains after abandoned and cancelled calls and the end of the executor",
+        .rows("H-35"))
+    func remains() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
+                while let arrival = script.next(on: line) {
+                    guard case .head(let slot, let head) = arrival else { continue }
+                    switch head.path {
+                    case "/abandoned":
+                        script.sendHead(200, to: slot, on: line)
+                        _ = script.sendBody(of: 1_000, to: slot, on: line)
+                    case "/lost": return
+                    case "/silent": peer.note("silent")
+                    default: script.respond(to: slot, on: line)
+                    }
+                }
+            }
+            let reactor = try Reactor.shared()
+            let (abandoned, silent) = (
+                try peer.request(.get, "/abandoned", delivery: .streamed), try peer.request(.get, "/silent")
+            )
+            func counts() -> [Int] { [openSockets(), reactor.registrations, reactor.pendingWaits] }
+            let before = counts()
+            for drains in [false, true] {
+                var stream: ResponseStream?
+                do {
+                    let executor = SocketExecutor.http2()
+                    for round in 1...20 {
+                        _ = try await executor.execute(abandoned)
+                        let seen = peer.notes.count
+                        let call = Task { await executor.failure(of: silent)?.reason }
+                        if round.isMultiple(of: 2) { await eventually { peer.notes.count > seen } }
+                        call.cancel()
+                        #expect(await call.value == .cancelled)
+                        #expect(try await executor.execute(peer.request()).text == "ok")
+                    }
+                    #expect(executor.connections == (1, 1))
+                    #expect(await executor.failure(of: try peer.request(.post, "/lost"))?.reason == .connectionLost)
+                    await eventually { executor.connections.open == 0 }
+                    stream = try await executor.execute(abandoned).stream
+                    #expect(executor.connections == (1, 0))
+                    if drains {
+                        stream = nil
+                        #expect(await executor.drain(until: .now + .seconds(60)))
+                        #expect(executor.connections == (0, 0))
+                    }
+                }
+                // A stream that is being read outlives its executor.
+                #expect(try await stream?.next()?.isEmpty != true)
+                stream = nil
+                await eventually { counts() == before }
+            }
+        }
+    }
+
     @Test("a graceful end, GOAWAY twice, executes each POST once", .rows("H-20"))
     func gracefulGoAway() async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, number, peer in
