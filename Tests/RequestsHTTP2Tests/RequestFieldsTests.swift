@@ -77,6 +77,7 @@ struct RequestFieldsTests {
             "Content-Length", "Cookie", "Accept", "X-Ü", "x y", "Authorization", "Via", "trailer",
         ]
         let values = ["trailers", "gzip, trailers", "close", "5", "a=1", "", "x\r\ny", "ü", "Trailers"]
+        var valid = 0
         for _ in 0..<2_000 {
             var header = Header.empty
             for _ in 0..<Int.random(in: 0...8, using: &random) {
@@ -85,6 +86,7 @@ struct RequestFieldsTests {
             }
             let request = try Self.request("https://a.example/", .get, header)
             guard (try? request.validate()) != nil else { continue }
+            valid += 1
             let fields = OutgoingFields(request, length: 0)
             var encoder = HPACKEncoder()
             var block: [UInt8] = []
@@ -97,6 +99,7 @@ struct RequestFieldsTests {
             #expect(!sent.contains { $0.hasPrefix("host:") || $0.hasPrefix("content-length:") })
             #expect(sent.count { $0.hasPrefix("cookie:") } <= 1)
         }
+        #expect(valid > 500)
     }
 
     @Test("TE is sent as trailers, in any case, and not otherwise", .rows("H-11", "H-48"))
