@@ -211,7 +211,7 @@ struct HTTP2ViolationTests {
         await eventually { executor.connections.open == 0 }
     }
 
-    @Test("a flood is answered with GOAWAY and ENHANCE_YOUR_CALM", .rows("H-27", "S-44"), arguments: floods)
+    @Test("a flood ends with GOAWAY and ENHANCE_YOUR_CALM", .rows("H-27", "S-44"), arguments: floods)
     func floodCode(flood: Flood) async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             guard script.head(on: line) != nil, script.head(on: line) != nil else { return }
