@@ -17,10 +17,10 @@ extension OutgoingFields {
         isSecret: (Field.Name) -> Bool = { _ in false }
     ) {
         self.init()
-        append(":method", request.method.rawValue)
-        append(":scheme", request.target.scheme)
-        append(":authority", request.target.authority)
-        append(":path", request.target.requestTarget)
+        append(.method, request.method.rawValue)
+        append(.scheme, request.target.scheme)
+        append(.authority, request.target.authority)
+        append(.path, request.target.requestTarget)
         let fields = request.header.list.joiningCookies
         for field in fields where field.name.isSent(in: .origin) {
             append(trimming: field, isSecret: isSecret)
@@ -44,7 +44,7 @@ extension OutgoingFields {
     /// Fields that are specific to HTTP/1.1 connections are left out.
     package init(status: HTTPStatus, _ header: Header) {
         self.init()
-        append(":status", String(status.code))
+        append(.status, String(status.code))
         for field in header.list where !field.name.isConnectionSpecific { append(trimming: field) }
     }
 

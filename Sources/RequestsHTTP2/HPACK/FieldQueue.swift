@@ -82,6 +82,8 @@ extension FieldQueue {
         return Self.size(nameCount: entry.nameCount, valueCount: entry.valueCount)
     }
 
+    func nameCount(at position: Int) -> Int { entries[removedEntries + position].nameCount }
+
     func valueCount(at position: Int) -> Int { entries[removedEntries + position].valueCount }
 
     /// Returns the ranges of the name and the value of the field at `position` in the text.
@@ -157,6 +159,8 @@ extension FieldQueue {
 
 extension Span<UInt8> {
     fileprivate func hasSameBytes(as other: Span<UInt8>) -> Bool {
-        count == other.count && indices.allSatisfy { self[$0] == other[$0] }
+        guard count == other.count else { return false }
+        for position in indices where self[position] != other[position] { return false }
+        return true
     }
 }

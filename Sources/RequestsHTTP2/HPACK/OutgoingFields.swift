@@ -53,7 +53,7 @@ package struct OutgoingFields: Sendable {
     private static func trim(_ text: inout [UInt8], from start: Int) {
         while text.count > start, let last = text.last, isBlank(last) { text.removeLast() }
         let blanks = text[start...].prefix { isBlank($0) }
-        text.removeSubrange(blanks.startIndex..<blanks.endIndex)
+        if !blanks.isEmpty { text.removeSubrange(blanks.startIndex..<blanks.endIndex) }
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
@@ -67,8 +67,22 @@ package struct OutgoingFields: Sendable {
             for position in start..<text.count { text[position] = ASCIIFolding.folded(text[position]) }
             appendValue(&text)
         }
+        encodeLast(at: StaticTable.index(ofNameOf: fields.count - 1, in: fields), isSecret: isSecret)
+    }
+
+    /// Appends a pseudo-header field, such as `:method`.
+    mutating func append(_ name: StaticTable.PseudoName, _ value: String) {
+        let index = name.rawValue
+        fields.append(nameCount: StaticTable.fields.nameCount(at: index - 1)) { text in
+            StaticTable.fields.appendName(at: index - 1, to: &text)
+            text.append(contentsOf: value.utf8)
+        }
+        encodeLast(at: index, isSecret: { _ in false })
+    }
+
+    /// Chooses the encoding of the last field, whose name has the index `staticIndex` in the static table.
+    private mutating func encodeLast(at staticIndex: Int?, isSecret: (_ staticIndex: Int?) -> Bool) {
         let position = fields.count - 1
-        let staticIndex = StaticTable.index(ofNameOf: position, in: fields)
         let indexing = FieldIndexing(
             staticIndex: staticIndex, valueCount: fields.valueCount(at: position), isSecret: isSecret(staticIndex))
         encodings.append((staticIndex, indexing))

@@ -20,6 +20,15 @@ enum StaticTable {
 
     static let count = 61
 
+    /// The names of the pseudo-header fields, by the index of the first field that has the name.
+    enum PseudoName: Int {
+        case authority = 1
+        case method = 2
+        case path = 4
+        case scheme = 6
+        case status = 8
+    }
+
     /// The fields; the position of a field is one less than its index.
     static let fields = literals.reduce(into: FieldQueue()) { fields, literal in
         fields.append(nameCount: literal.name.utf8CodeUnitCount) { text in
