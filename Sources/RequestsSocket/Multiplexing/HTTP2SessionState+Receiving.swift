@@ -65,6 +65,7 @@ extension HTTP2SessionState {
     mutating func handleEvents(
         of bytes: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
+        if events.isEmpty { return }
         // First, because GOAWAY follows the resets of the streams that it excludes, and their errors contain it.
         for case .goAway(let goAway) in events { self.goAway = goAway }
         for event in events { handle(event, bytes) }

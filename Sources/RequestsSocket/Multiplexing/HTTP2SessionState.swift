@@ -129,8 +129,9 @@ extension HTTP2SessionState {
         _ place: ExchangePlace, _ fields: OutgoingFields, endsStream: Bool, over bytes: inout ByteStream
     ) -> Bool {
         join(place)
-        expire(over: &bytes)
-        switch frames.open(fields, respondsToHead: place.isHEAD, endsStream: endsStream, at: .now) {
+        let now = Deadline.now
+        expire(over: &bytes, at: now)
+        switch frames.open(fields, respondsToHead: place.isHEAD, endsStream: endsStream, at: now) {
         case .opened(let stream):
             place.stream = stream
             place.isEarly = !frames.isSettled

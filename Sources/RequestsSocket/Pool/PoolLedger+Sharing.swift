@@ -80,9 +80,8 @@ extension PoolLedger {
 
     /// Returns the shared connection in `slot` that accepts calls, in use or idle.
     package func sharedConnection(in slot: SlotNumber) -> Connection? {
-        let lane = lanes[slot.lane]
         let isHere = { (connection: Connection) in connection.slotNumber == slot && connection.sharing != nil }
-        return lane.shared.first(where: isHere) ?? lane.idle.first(where: isHere)
+        return lanes[slot.lane].shared.first(where: isHere) ?? lanes[slot.lane].idle.first(where: isHere)
     }
 
     /// Returns the number of calls that the peer of `slot` has last allowed at once on a connection; nil if it has not.
