@@ -20,8 +20,8 @@ struct UnsentBody: Sendable {
     private enum Source {
         case none
         case memory(Data)
-        case file(FileUpload)
-        case pieces(PieceUpload)
+        indirect case file(FileUpload)
+        indirect case pieces(PieceUpload)
     }
 
     private(set) var piece: Data
