@@ -4,8 +4,8 @@ package import Requests
 struct Liveness: Sendable {
     /// The time after a PING within which a frame must arrive; otherwise the connection is lost.
     private static let pingLimit = Duration.seconds(10)
-    /// The time without any frame after which the next request is sent with a PING.
-    private static let silence = Duration.seconds(15)
+    /// The nanoseconds without any frame after which the next request is sent with a PING: 15 s.
+    private static let silence: Int64 = 15_000_000_000
     /// The maximum number of PINGs without HEADERS or DATA from the peer between them.
     ///
     /// A gRPC server closes the connection at the third or fourth.
@@ -71,7 +71,7 @@ struct Liveness: Sendable {
 
     /// Returns the payload of a PING that accompanies a request after a long silence; otherwise nil.
     mutating func pingAfterSilence(at now: Deadline) -> [UInt8]? {
-        lastFrame.advanced(by: Self.silence) <= now ? ping(at: now) : nil
+        now.nanoseconds(since: lastFrame) >= Self.silence ? ping(at: now) : nil
     }
 
     /// Records that a stream has timed out without any frame; returns whether a PING is already under way.

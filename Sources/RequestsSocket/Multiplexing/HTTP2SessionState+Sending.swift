@@ -37,7 +37,7 @@ extension HTTP2SessionState {
     }
 
     /// Whether the task that sends the output is more than 1 ms late, as on a busy executor.
-    var isFlushLate: Bool { flushRequest.map { $0.advanced(by: .milliseconds(1)) <= .now } ?? false }
+    var isFlushLate: Bool { flushRequest.map { Deadline.now.nanoseconds(since: $0) >= 1_000_000 } ?? false }
 
     /// Sends what is queued, and returns whether anything was sent.
     @discardableResult
