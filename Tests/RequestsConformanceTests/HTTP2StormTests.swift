@@ -143,13 +143,26 @@ struct HTTP2StormTests {
     }
 
     @Test(
+        "tasks on two threads, a quarter of whose calls block them, share connections with four blocked threads",
+        .rows("H-31"))
+    func fewThreads() async throws {
+        try await withThreads(2) { threads in
+            try await withTaskExecutorPreference(threads) {
+                try await Self.run(tasks: 8, blockingTasks: true, tls: nil)
+            }
+        }
+    }
+
+    @Test(
         "calls of all kinds share connections over TLS and do not affect each other", .rows("H-24", "H-31"),
         .enabled(if: TestTLS.isAvailable, "libssl is not installed"))
     func secured() async throws {
         try await Self.run(tasks: 16, tls: TestServer.TLS())
     }
 
-    private static func run(tasks: Int, tls: TestServer.TLS?) async throws {
+    /// Performs the calls in tasks and on half as many threads; with `blockingTasks`, every fourth call of a task
+    /// blocks its thread.
+    private static func run(tasks: Int, blockingTasks: Bool = false, tls: TestServer.TLS?) async throws {
         let seed = RandomSeed()
         let service = MockExecutor { try await StreamStorm.respond(to: $0) }
         try await withTestServer(serving: service, using: .http2, tls: tls) { server in
@@ -164,7 +177,11 @@ struct HTTP2StormTests {
                         var numbers = seed.numbers(for: worker)
                         for round in 0..<calls / tasks / 2 {
                             let kind = Int.random(in: 0..<StreamStorm.kinds, using: &numbers)
-                            try await storm.call("\(worker)-\(round)", kind: kind)
+                            if blockingTasks, round.isMultiple(of: 4) {
+                                try storm.blockingCall("\(worker)-\(round)", kind: kind)
+                            } else {
+                                try await storm.call("\(worker)-\(round)", kind: kind)
+                            }
                         }
                     }
                 }
