@@ -205,6 +205,24 @@ struct HTTP2NegotiationTests {
         #expect(peer.notes == ["HTTP/2 POST", "HTTP/1.1 POST", "HTTP/1.1 GET"], "\(peer.notes)")
     }
 
+    @Test("a request that GOAWAY does not exclude is not sent again, although it requires HTTP/1.1", .rows("H-21"))
+    func requiredHTTP1Gracefully() async throws {
+        let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
+        let peer = try ScriptedPeer(securedWith: context) { line, _, peer in
+            guard line.tls.negotiation?.applicationProtocol == "h2" else { return line.serve(peer) }
+            let script = HTTP2Script(HTTP2Limits())
+            guard let request = script.request(on: line) else { return }
+            peer.note("HTTP/2 \(request.head.method)")
+            // The server may still act on all streams.
+            script.send(on: line) { $0.goAway(lastStream: .largest, .http11Required) }
+        }
+        let executor = try Self.executor()
+        let error = await executor.failure(of: try peer.securedRequest(.post, body: .bytes(Data("x".utf8))))
+        #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true, "\(error as Any)")
+        #expect(error?.detail?.contains("HTTP_1_1_REQUIRED") == true, "\(error as Any)")
+        #expect(peer.notes == ["HTTP/2 POST"])
+    }
+
     @Test("after a server has required HTTP/1.1, new connections offer only HTTP/1.1", .rows("H-21"))
     func offersOnlyHTTP1() async throws {
         // A server that prefers HTTP/2 would select it again.
