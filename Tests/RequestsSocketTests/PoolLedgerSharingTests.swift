@@ -124,6 +124,24 @@ struct PoolLedgerSharingTests {
         #expect(ledger.putBack(link).text == "granted" && waiting[110].hasPlace && waiting[111].isWaiting)
     }
 
+    @Test("a shared connection beyond the limit receives no call while another has a place, and closes", .rows("H-46"))
+    func surplus() throws {
+        var ledger = Ledger(PoolLimits(total: 256, perOrigin: 1, idlePerOrigin: 8))
+        let (first, _) = try ledger.shared(1, places: 2)
+        guard case .place? = ledger.take(1) else { return #expect(Bool(false), "expected a place") }
+        let blocked = try ledger.waiting(for: 1)
+        _ = ledger.exceed(for: blocked)
+        let (second, _) = try ledger.shared(1, places: 2, in: ledger.takeSlot(of: blocked))
+        // As many calls as the first connection carries begin and end, one after the other.
+        for _ in 0..<10 {
+            #expect(ledger.putBack(first).text == "used")
+            guard case .place(let link)? = ledger.take(1) else { return #expect(Bool(false), "expected a place") }
+            #expect(link === first)
+        }
+        #expect(ledger.putBack(second).text == "refused")
+        #expect(ledger.end(second.slotNumber).waiters.isEmpty && ledger.open == 1)
+    }
+
     @Test("if a server selects HTTP/1.1, all waiting calls establish connections at once", .rows("H-30"))
     func exclusive() throws {
         var ledger = Ledger(PoolLimits(total: 256, perOrigin: 8, idlePerOrigin: 8))
