@@ -143,7 +143,7 @@ struct HTTP2StormTests {
     }
 
     @Test(
-        "tasks on two threads, a quarter of whose calls block them, share connections with four blocked threads",
+        "tasks on two threads, which every fourth call blocks, share connections with four blocked threads",
         .rows("H-31"))
     func fewThreads() async throws {
         try await withThreads(2) { threads in

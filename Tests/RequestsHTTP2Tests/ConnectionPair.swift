@@ -69,20 +69,20 @@ struct ConnectionPair: ~Copyable {
         if server.state.streamCount > 0 { server.report("streams remain") }
         if client.state.sendWindow != server.state.receiveCredit { client.report("the window is not whole") }
         if server.state.sendWindow != client.state.receiveCredit { server.report("the window is not whole") }
-        // The same leak on both sides would leave them equal. Less than half of a window waits for its update.
+        // After the same leak on both sides, the windows are equal. Less than half of a window may wait for an update.
         if client.state.receiveCredit <= client.limits.connectionWindow / 2 { client.report("credit is lost") }
         if server.state.receiveCredit <= server.limits.connectionWindow / 2 { server.report("credit is lost") }
         if client.state.deadline != .distantFuture { client.report("a deadline remains") }
     }
 
-    /// Checks that an update returns every byte that has ever arrived, for windows that have not grown.
+    /// Checks that updates return every byte that has arrived; the windows must not have grown.
     mutating func checkCredit() {
         var (isClientWhole, isServerWhole) = (false, false)
         for _ in 0..<30 where !isClientWhole || !isServerWhole {
             guard client.open(at: now), let id = client.streams.keys.max() else { return client.report("no stream") }
             transfer()
             for _ in 0...2 { server.respond(id) }
-            // One frame travels at a time, because an update leaves the window whole only if no data follows it.
+            // One frame at a time, because the window is whole only if no data is sent before its update arrives.
             for _ in 0..<100 where client.streams[id]?.isOver == false {
                 client.write(id, 16_384)
                 server.write(id, 16_384)

@@ -8,9 +8,9 @@ import Testing
 @Suite("h2spec, client")
 struct H2SpecTests {
     enum Outcome: Equatable, Sendable {
-        /// GOAWAY with this code alone; the connection is over.
+        /// Only GOAWAY with this code; the connection ends.
         case goAway(HTTP2ErrorCode)
-        /// RST_STREAM for stream 1 with this code alone; the connection continues.
+        /// Only RST_STREAM for stream 1 with this code; the connection continues.
         case reset(HTTP2ErrorCode)
         /// Only these frames; the connection continues.
         case accepted([Frame] = [])
@@ -22,7 +22,7 @@ struct H2SpecTests {
         /// What the server sends after SETTINGS, while stream 1 waits for its response.
         let bytes: [UInt8]
         let outcome: Outcome
-        /// The events of the client, and the length of the body that they contain.
+        /// The expected events of the client, and the length of the body in them, in bytes.
         let log: [String]
         let bodyLength: Int
 
@@ -261,7 +261,7 @@ struct H2SpecTests {
         }
     }
 
-    /// Expects that the connection delivers a response on a stream, which is opened if necessary.
+    /// Expects that the connection delivers a response on `stream`; opens the stream if necessary.
     private func expectResponse(_ stream: StreamID, from peer: inout HTTP2Peer) {
         if peer.slots[stream] == nil { peer.open() }
         peer.receive(WireFrame.headers(Block.status("204"), on: stream, ends: true))

@@ -77,7 +77,7 @@ struct HTTP2FloodTests {
         #expect(goAway.code == .enhanceYourCalm)
     }
 
-    // CVE-2024-27316, CVE-2024-28182, CVE-2024-30255, CVE-2024-27983, CVE-2023-45288; and CVE-2019-9518, if empty.
+    // CVE-2024-27316, CVE-2024-28182, CVE-2024-30255, CVE-2024-27983 and CVE-2023-45288; empty frames: CVE-2019-9518.
     @Test("CONTINUATION frames, however small, end the connection at the ninth", .rows("H-27"))
     func continuations() {
         for fragment in [[], [0x88], [UInt8](repeating: 0x88, count: 16_384)] as [[UInt8]] {

@@ -16,7 +16,7 @@ struct HTTP2Peer: ~Copyable {
     /// The numbers of the events of places, and how often the connection has reported that it drains.
     private(set) var places: [Int] = []
     private(set) var drainings = 0
-    /// Reads what the connection sends, as the other role.
+    /// Reads the output of the connection as the other role does.
     private var reader: OutputReader
 
     /// Creates a connection that has received SETTINGS, and their acknowledgement after `roundTrip` if there is one.

@@ -1,7 +1,7 @@
 import Requests
 import RequestsHTTP2
 
-/// Reads the output of a connection as the other role does, and checks that the frames follow each other as they must.
+/// Reads the output of a connection as the other role does, and checks the order of its frames.
 struct OutputReader: ~Copyable {
     struct InvalidOutput: Error {
         let frame: Frame
@@ -10,7 +10,7 @@ struct OutputReader: ~Copyable {
     private let sender: HTTP2Role
     private var reader: FrameReader
     private var decoder = HPACKDecoder()
-    /// The streams with a head, each with whether more of its message can follow.
+    /// Whether more of the message can follow, for each stream that has begun.
     private var isOpen: [StreamID: Bool] = [:]
     private var hasFailed = false
 
@@ -21,7 +21,7 @@ struct OutputReader: ~Copyable {
 
     /// Returns the frames in the next bytes of the output.
     ///
-    /// - Throws: The error of the reader or the decoder, or the first frame that the connection may not send.
+    /// - Throws: The error of the reader or the decoder; ``InvalidOutput`` if the connection may not send the frame.
     mutating func read(_ bytes: [UInt8]) throws -> [Frame] {
         var frames: [Frame] = []
         var position = 0

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("HTTP/2: requests that a server receives")
 struct RequestHeadTests {
-    /// The fields of a request on stream 1, and the events; without events, the request is malformed.
+    /// The fields of a head or of trailers on stream 1, and the expected events; none if the fields are malformed.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let fields: [(String, String)]

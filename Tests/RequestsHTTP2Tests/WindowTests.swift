@@ -12,7 +12,7 @@ struct WindowTests {
 
     // MARK: What we send
 
-    // The last two rows are CVE-2019-9517.
+    // The last two rows test CVE-2019-9517.
     @Test("a write is limited by each window, by the size of a frame, and by what is queued", .rows("H-15", "H-27"))
     func writing() {
         // The window of the stream, an addition to that of the connection, and what can be queued.
@@ -161,7 +161,7 @@ struct WindowTests {
             received += frame.count - 9
             let frames = peer.sent()
             returned += Self.increments(frames, of: 0).reduce(0, +)
-            // Less than half of the window waits for its update.
+            // Less than half of the window may wait for an update.
             #expect(received - returned == 65_535 - peer.state.receiveCredit)
             #expect(received - returned < 32_767)
             return frames
@@ -179,10 +179,10 @@ struct WindowTests {
     }
 
     @Test(
-        "streams that ended or were cancelled leave their part of all windows to the others", .rows("H-16"),
+        "streams that ended or were cancelled release their share of the limit for all windows", .rows("H-16"),
         arguments: [false, true])
     func returnedParts(isCancelled: Bool) {
-        // 300 windows of 256 KiB are more than the 64 MiB of all streams.
+        // 300 windows of 256 KiB exceed 64 MiB, the limit for all streams together.
         var peer = HTTP2Peer(settings: [(3, 1_000)])
         for number in 0..<300 {
             peer.open()

@@ -93,7 +93,7 @@ struct FrameReading: Equatable {
         }
     }
 
-    /// The ways to split `count` bytes at one of the first 300 offsets, and at all of these.
+    /// The ways to split `count` bytes: into two at each offset below 300, and at all of these offsets.
     static func splits(of count: Int) -> [[Range<Int>]] {
         let offsets = 1..<max(min(count, 300), 1)
         let singly = offsets.map { $0 - 1..<$0 } + [offsets.upperBound - 1..<count]

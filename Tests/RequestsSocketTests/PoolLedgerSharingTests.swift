@@ -132,7 +132,7 @@ struct PoolLedgerSharingTests {
         let blocked = try ledger.waiting(for: 1)
         _ = ledger.exceed(for: blocked)
         let (second, _) = try ledger.shared(1, places: 2, in: ledger.takeSlot(of: blocked))
-        // As many calls as the first connection carries begin and end, one after the other.
+        // Calls on the first connection end, and new ones begin, one after the other.
         for _ in 0..<10 {
             #expect(ledger.putBack(first).text == "used")
             guard case .place(let link)? = ledger.take(1) else { return #expect(Bool(false), "expected a place") }

@@ -70,7 +70,7 @@ extension TargetURI {
         return isScheme(name) ? String(decoding: name.map(ASCIIFolding.folded), as: UTF8.self) : nil
     }
 
-    /// Returns whether `name` is a scheme (RFC 3986 §3.1).
+    /// Returns whether `name` is a valid URI scheme (RFC 3986 §3.1).
     package static func isScheme(_ name: some Collection<UInt8>) -> Bool {
         guard let first = name.first else { return false }
         return isLetter(first) && name.allSatisfy(isSchemeByte)

@@ -23,8 +23,8 @@ extension ConnectionState {
 
     /// Enlarges the window of a stream to the size of its body, which is collected.
     ///
-    /// The window grows to the declared length, at most to `limit`, and at most to 1 MiB or the largest window that a
-    /// stream of this connection needed because of the round trip. Without a declared length it grows to 1 MiB.
+    /// The window grows to the declared length, or to 1 MiB if that is unknown, but not beyond `limit`. Its maximum is
+    /// 1 MiB, or the largest window so far if the round trip has made a stream of this connection need more.
     ///
     /// - Returns: The declared length of the body in bytes; nil if it is unknown, or if the message has ended.
     package mutating func widen(_ slot: StreamSlot, upTo limit: Int, at now: Deadline) -> Int? {

@@ -35,7 +35,7 @@ package struct ConnectionState: ~Copyable, Sendable {
     var receiveWindow: ReceiveWindow
     /// The receive windows of all streams together, in bytes.
     var streamWindows = 0
-    /// The maximum receive window with which a collected body begins: 1 MiB, or the largest one so far.
+    /// The maximum initial receive window of a collected body, in bytes: 1 MiB, or the largest stream window so far.
     var collectingWindow = HTTP2Limits.collectingWindow
 
     // MARK: The peer

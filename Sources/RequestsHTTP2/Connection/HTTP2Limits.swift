@@ -25,7 +25,7 @@ package struct HTTP2Limits: Sendable {
 
     /// The number of streams that the peer is presumed to allow until its SETTINGS arrive.
     static let presumedStreams = 100
-    /// The maximum receive window with which a collected body begins, until a round trip needs more.
+    /// The maximum initial receive window of a collected body, in bytes, until a long round trip requires a larger one.
     static let collectingWindow = 1 << 20
     /// The maximum size to which the receive window of a stream grows.
     static let largestStreamWindow = 16 << 20

@@ -4,7 +4,7 @@ package import Requests
 struct Liveness: Sendable {
     /// The time after a PING within which a frame must arrive; otherwise the connection is lost.
     private static let pingLimit = Duration.seconds(10)
-    /// The nanoseconds without any frame after which the next request is sent with a PING: 15 s.
+    /// The time without any frame, in nanoseconds, after which the next request is sent with a PING: 15 s.
     private static let silence: Int64 = 15_000_000_000
     /// The maximum number of PINGs without HEADERS or DATA from the peer between them.
     ///

@@ -80,7 +80,11 @@ package struct OutgoingFields: Sendable {
         encodeLast(at: index, isSecret: { _ in false })
     }
 
-    /// Chooses the encoding of the last field, whose name has the index `staticIndex` in the static table.
+    /// Chooses the encoding of the last field.
+    ///
+    /// - Parameters:
+    ///   - staticIndex: The index of the name in the static table; nil if the table does not contain it.
+    ///   - isSecret: Returns whether the value must not be indexed.
     private mutating func encodeLast(at staticIndex: Int?, isSecret: (_ staticIndex: Int?) -> Bool) {
         let position = fields.count - 1
         let indexing = FieldIndexing(

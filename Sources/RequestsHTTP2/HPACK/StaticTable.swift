@@ -20,7 +20,7 @@ enum StaticTable {
 
     static let count = 61
 
-    /// The names of the pseudo-header fields, by the index of the first field that has the name.
+    /// The name of a pseudo-header field; the raw value is the index of the first field with this name.
     enum PseudoName: Int {
         case authority = 1
         case method = 2

@@ -15,7 +15,8 @@ protocol ConnectionSupply: Sendable {
     /// Returns the lease that was granted to a call in the queue; nil if there is none yet.
     func takeUp(_ waiter: Waiter) -> Lease?
 
-    /// Returns whether a call in the queue could share a connection, and none to its origin has been established.
+    /// Returns whether a call in the queue waits for a connection that it could share, while none to its origin is
+    /// established.
     func awaitsFirstConnection(_ waiter: Waiter) -> Bool
 
     func withdraw(_ waiter: Waiter)

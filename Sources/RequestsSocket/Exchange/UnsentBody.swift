@@ -20,6 +20,7 @@ struct UnsentBody: Sendable {
     private enum Source {
         case none
         case memory(Data)
+        // Indirect, because these large values would enlarge every exchange.
         indirect case file(FileUpload)
         indirect case pieces(PieceUpload)
     }

@@ -41,7 +41,7 @@ extension HTTP2SessionState {
         return false
     }
 
-    /// Receives everything that has arrived, in at most ``receives`` steps; returns whether anything has arrived.
+    /// Receives everything that has arrived, in at most ``receives`` steps; returns whether any bytes were received.
     @discardableResult
     mutating func receiveAll(from bytes: inout ByteStream) -> Bool {
         var count = 0

@@ -243,7 +243,7 @@ extension HTTP2Stream {
                 let limit = isForHead ? ReceiveBuffer.headSize : WideMemory.size
                 var hasReceived = false
                 let direct = place.receiveBody(into: space) {
-                    // Otherwise, calls whose heads have arrived would often wait again for their bodies.
+                    // After a single receive, calls whose heads have arrived would often wait again for their bodies.
                     hasReceived =
                         state.isAlone
                         ? state.receive(from: &connection.stream, upTo: limit)

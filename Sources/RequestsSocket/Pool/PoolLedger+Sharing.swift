@@ -21,7 +21,10 @@ extension PoolLedger {
         if case .pioneer = gatherings[origin] { true } else { false }
     }
 
-    /// Returns whether a call in the queue could share a connection, and all to its origin are being established.
+    /// Returns whether a call in the queue waits for a connection that it could share, while none to its origin is
+    /// established.
+    ///
+    /// Returns false if a connection to any origin is retired, because that one may lead to the origin of the call.
     package func awaitsFirstConnection(_ waiter: Waiter) -> Bool {
         guard waiter.mayShare, waiter.isWaiting, retired.isEmpty else { return false }
         return lane(of: waiter.origin).map { lanes[$0].shared.isEmpty } ?? false

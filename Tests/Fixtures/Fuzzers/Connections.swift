@@ -17,7 +17,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     for role in [HTTP2Role.client, .server] {
         let whole = follow(script, as: role, oneByOne: false)
         let pieces = follow(script, as: role, oneByOne: true)
-        // The sizes of the pieces decide which stream can write, and so whether a window of ours overflows.
+        // The sizes of the pieces determine which stream can write, and thus whether one of our send windows overflows.
         precondition(whole == pieces || whole.overflows || pieces.overflows)
     }
     return 0
@@ -51,7 +51,7 @@ private struct Outcome: Equatable {
     var events: [String] = []
     var bodyLength = 0
     var error: HTTP2Error?
-    /// Whether the peer has enlarged a window too far.
+    /// Whether the peer has enlarged a window beyond 2^31 - 1.
     var overflows = false
 }
 

@@ -75,7 +75,7 @@ struct HPACKLimitTests {
     }
 
     // CVE-2019-9516.
-    @Test("fields with empty names and values count 32 bytes each", .rows("H-8", "H-27"))
+    @Test("fields with empty names and values count as 32 bytes each", .rows("H-8", "H-27"))
     func emptyFields() throws {
         for field: [UInt8] in [[0, 0, 0], [0x10, 0, 0], [0x40, 0, 0]] {
             let fields = Array(repeatElement(field, count: 10).joined())

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("HTTP/2: many cancelled calls", .tags(.concurrent), .timeLimit(.minutes(5)))
 struct HTTP2CancellationTests {
-    /// Returns a peer that never responds to GET, and counts the streams that are reset, and the PINGs.
+    /// Returns a peer that never responds to GET, and counts the streams that are reset and the PINGs.
     ///
     /// It notes violations of its limits: a stream above `most` that is opened after the acknowledgement of its
     /// SETTINGS, and more than `mostPings` PINGs without a message between them; after 15 s without one, two are

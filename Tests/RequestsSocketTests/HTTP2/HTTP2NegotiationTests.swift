@@ -205,7 +205,7 @@ struct HTTP2NegotiationTests {
         #expect(peer.notes == ["HTTP/2 POST", "HTTP/1.1 POST", "HTTP/1.1 GET"], "\(peer.notes)")
     }
 
-    @Test("a request that GOAWAY does not exclude is not sent again, although it requires HTTP/1.1", .rows("H-21"))
+    @Test("a request that GOAWAY with HTTP_1_1_REQUIRED does not exclude is not sent again", .rows("H-21"))
     func requiredHTTP1Gracefully() async throws {
         let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
         let peer = try ScriptedPeer(securedWith: context) { line, _, peer in
@@ -304,7 +304,7 @@ struct HTTP2NegotiationTests {
             let waiting = SharedCounter()
             await withTaskGroup(of: Void.self) { group in
                 for number in 0...100 {
-                    // After the first call, for which the others wait, the limits of later calls end earlier.
+                    // The others wait for the first call, which has the shortest limit; later ones have shorter limits.
                     let limit =
                         refuses ? Duration.seconds(300) : .milliseconds(number == 0 ? 1 : 1_200 - 10 * number)
                     let request = PreparedRequest(target: target).patient().with { $0.timeouts.connect = limit }
@@ -316,7 +316,7 @@ struct HTTP2NegotiationTests {
                             #expect(error?.reason == .connectionFailed, "\(error as Any)")
                             #expect(error?.detail?.lowercased().contains("refused") == true, "\(error as Any)")
                         } else {
-                            // Within 1 ms, no step may be complete.
+                            // With a limit of 1 ms, the call may time out in any step.
                             let own = [phase, .connecting, .securing].prefix(number == 0 ? 3 : 1)
                             let isWaiting = error?.reason == .timedOut(.waitingForConnection)
                             #expect(isWaiting || own.contains { error?.reason == .timedOut($0) }, "\(error as Any)")
@@ -330,7 +330,7 @@ struct HTTP2NegotiationTests {
                     }
                 }
             }
-            // At most 16 connections are established at once.
+            // At most 16 connections are established at once; the other calls wait.
             #expect(refuses || waiting.value > 16, "\(waiting.value)")
             #expect(executor.waiters == 0 && executor.connections.open == 0)
         }

@@ -251,7 +251,7 @@ struct HTTP2RobustnessTests {
             await eventually { executor.waiters == 1 }
             let hasty = request.with { $0.timeouts.connect = .milliseconds(50) }
             let error = await executor.failure(of: hasty)
-            // The detail would say that no connection was established.
+            // A connection is established, so the error has no detail that says otherwise.
             #expect(error?.reason == .timedOut(.waitingForConnection) && error?.detail == nil, "\(error as Any)")
             #expect(server.exchanges.count == 1)
             var writer = FrameWriter()

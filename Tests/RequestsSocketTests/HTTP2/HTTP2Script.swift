@@ -68,7 +68,8 @@ extension HTTP2Script {
     /// Returns what has arrived; nil if nothing has.
     func takeArrival() -> Arrival? { arrivals.isEmpty ? nil : arrivals.removeFirst() }
 
-    /// Receives what arrives next; false if the client has ended the connection, or has violated the protocol.
+    /// Receives what arrives next; false if the client has ended the connection or has violated the protocol, or if the
+    /// script may receive no more bytes.
     ///
     /// Before ``next(on:)``, the client receives nothing, not even SETTINGS.
     @discardableResult
@@ -87,7 +88,7 @@ extension HTTP2Script {
         return true
     }
 
-    /// The number of HEADERS frames among the first 1,000 bytes that have arrived at least as far as their type.
+    /// The number of HEADERS frames in the first 1,000 bytes; counts a frame when its length and type have arrived.
     var begunHeads: Int {
         var remainder = beginning.dropFirst(FrameReader.preface.count)
         var count = 0

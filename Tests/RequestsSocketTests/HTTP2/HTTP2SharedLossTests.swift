@@ -14,12 +14,12 @@ struct HTTP2SharedLossTests {
     }
 
     @Test(
-        "a connection cut after any byte delivers whole responses, and errors that deny nothing the server received",
+        "a connection cut after any byte delivers whole responses, or errors that say what may have reached the server",
         .rows("H-23"), arguments: Cut.allCases)
     func sharedCuts(cut: Cut) async throws {
         let bodies = [RequestBody.none, .none, .bytes(Data(count: 100))]
         var counts: Set<Int> = []
-        // To more than the bytes of all messages.
+        // The last limits exceed the length of all messages together.
         for limit in 0..<(cut == .afterSentByte ? 640 : 420) {
             let begun = SharedCounter()
             let peer = try ScriptedPeer { line, _, peer in
@@ -58,16 +58,16 @@ struct HTTP2SharedLossTests {
                 #expect(error.reason == .connectionLost, "\(limit): \(error)")
                 #expect(error.mayHaveReachedServer || !executed.contains(path), "\(limit): \(error)")
             }
-            // No error denies a head of which the server has received a part.
+            // If a part of a head has reached the server, the error says that the request may have reached it.
             let denied = errors.values.count { !$0.mayHaveReachedServer }
             #expect(begun.value <= bodies.count - denied, "\(limit): \(errors)")
             counts.insert(errors.count)
         }
-        // Some cuts come before the end of the first response, some between the others, and some after all.
+        // Some cuts come before the end of the first response, some between the ends of two, and some after the last.
         #expect(counts == [0, 1, 2, 3], "\(counts)")
     }
 
-    /// Responds to `count` calls with 100 bytes each, in parts that alternate, or as each request ends.
+    /// Responds to `count` requests with 100 bytes each: to all in alternating parts, or to each one when it ends.
     private static func serve(
         _ count: Int, at cut: Cut, with script: HTTP2Script, on line: borrowing ScriptedPeer.Line,
         _ peer: ScriptedPeer

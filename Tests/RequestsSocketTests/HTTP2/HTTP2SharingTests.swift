@@ -171,7 +171,7 @@ struct HTTP2SharingTests {
         _ = consume stream
     }
 
-    @Test("servers that end connections after each tenth of the requests execute each once", .rows("H-44"))
+    @Test("servers that end each connection after a tenth of the requests execute each request once", .rows("H-44"))
     func rotation() async throws {
         let count = Sample.count(1_000, of: 10_000)
         let excluded = SharedCounter()
@@ -214,7 +214,7 @@ struct HTTP2SharingTests {
     }
 
     @Test(
-        "a caller that does not read its body receives one window of it, and 99 other calls at once complete",
+        "if a caller does not read its body, the server can send one window of it, and 99 other calls at once complete",
         .rows("H-17"))
     func pausedReader() async throws {
         let sent = SharedCounter()

@@ -211,11 +211,11 @@ struct HTTP2ViolationTests {
         await eventually { executor.connections.open == 0 }
     }
 
-    @Test("a flood ends with GOAWAY and ENHANCE_YOUR_CALM", .rows("H-27", "S-44"), arguments: floods)
+    @Test("a flood ends the connection with GOAWAY and ENHANCE_YOUR_CALM", .rows("H-27", "S-44"), arguments: floods)
     func floodCode(flood: Flood) async throws {
         let peer = try ScriptedPeer(http2: HTTP2Limits()) { script, line, _, peer in
             guard script.head(on: line) != nil, script.head(on: line) != nil else { return }
-            // All at once: bytes that arrived later could reset the connection, and GOAWAY would be lost.
+            // All at once: bytes that arrive after the client has closed reset the connection, and GOAWAY can be lost.
             line.send(flood.start + Array(repeatElement(flood.frame, count: 1_100).joined()))
             let code = script.goAway(on: line)?.code
             peer.note(code.map { "\($0)" } ?? "none")
