@@ -192,7 +192,7 @@ struct HTTP2StormTests {
                                 var numbers = seed.numbers(for: 1_000 + worker)
                                 for round in 0..<calls / tasks / 2 {
                                     let kind = Int.random(in: 0..<StreamStorm.kinds, using: &numbers)
-                                    try storm.blockingCall("\(worker)-\(round)", kind: kind)
+                                    try storm.blockingCall("thread-\(worker)-\(round)", kind: kind)
                                 }
                             }
                         }.get()

@@ -110,7 +110,7 @@ extension Acquisition where Stream: ~Copyable {
         pool.withdraw(waiter)
         let failure = timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
         if case .timedOut = error, awaitsFirst {
-            throw failure.adding(advice: "no connection to the server has been established")
+            throw failure.adding(advice: "no connection to the server is established")
         }
         throw failure
     }

@@ -320,7 +320,7 @@ struct HTTP2NegotiationTests {
                             let own = [phase, .connecting, .securing].prefix(number == 0 ? 3 : 1)
                             let isWaiting = error?.reason == .timedOut(.waitingForConnection)
                             #expect(isWaiting || own.contains { error?.reason == .timedOut($0) }, "\(error as Any)")
-                            let detail = isWaiting ? "no connection to the server has been established" : nil
+                            let detail = isWaiting ? "no connection to the server is established" : nil
                             #expect(error?.detail == detail)
                             if isWaiting { waiting.add() }
                             #expect(start.advanced(by: limit).hasPassed)
