@@ -252,8 +252,7 @@ private final class DigestService: RequestExecutor {
     }
 }
 
-// Not tagged as concurrent: calls end at limits of 500 ms, so that under the thread sanitizer its speed would decide
-// how many complete. HTTP2StormTests, whose calls have no such limits, runs there.
+// Calls end at limits of 500 ms, so the speed of the machine decides how many complete.
 @Suite("Fault storms", .timeLimit(.minutes(90)))
 struct FaultStormTests {
     @Test(

@@ -18,7 +18,8 @@ package struct HTTP2Limits: Sendable {
     package var announcedStreams: Int?
     /// The stream window in bytes that a server announces, if it accepts more; nil for ``streamWindow``.
     package var announcedWindow: Int?
-    /// The number of streams that a client may reset at once, and each second (CVE-2023-44487): 1,000 and 33.
+    /// The reset with which a client exceeds its limit, and the number of resets each second that do not count
+    /// (CVE-2023-44487): 1,000 and 33.
     package var resets = (burst: 1_000, perSecond: 33)
 
     package init() {}
