@@ -205,8 +205,10 @@ struct HTTP2NegotiationTests {
         #expect(peer.notes == ["HTTP/2 POST", "HTTP/1.1 POST", "HTTP/1.1 GET"], "\(peer.notes)")
     }
 
-    @Test("a request that GOAWAY with HTTP_1_1_REQUIRED does not exclude is not sent again", .rows("H-21"))
-    func requiredHTTP1Gracefully() async throws {
+    @Test(
+        "a request that GOAWAY with HTTP_1_1_REQUIRED does not exclude is sent again only after a reset with that code",
+        .rows("H-21"), arguments: [false, true])
+    func requiredHTTP1Gracefully(resets: Bool) async throws {
         let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
         let peer = try ScriptedPeer(securedWith: context) { line, _, peer in
             guard line.tls.negotiation?.applicationProtocol == "h2" else { return line.serve(peer) }
@@ -215,9 +217,18 @@ struct HTTP2NegotiationTests {
             peer.note("HTTP/2 \(request.head.method)")
             // The server may still act on all streams.
             script.send(on: line) { $0.goAway(lastStream: .largest, .http11Required) }
+            guard resets else { return }
+            script.reset(request.slot, .http11Required, on: line)
+            line.waitForEnd()
         }
         let executor = try Self.executor()
-        let error = await executor.failure(of: try peer.securedRequest(.post, body: .bytes(Data("x".utf8))))
+        let request = try peer.securedRequest(.post, body: .bytes(Data("x".utf8)))
+        if resets {
+            #expect(try await executor.execute(request).status == .ok)
+            #expect(peer.notes == ["HTTP/2 POST", "HTTP/1.1 POST"])
+            return
+        }
+        let error = await executor.failure(of: request)
         #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true, "\(error as Any)")
         #expect(error?.detail?.contains("HTTP_1_1_REQUIRED") == true, "\(error as Any)")
         #expect(peer.notes == ["HTTP/2 POST"])
