@@ -41,15 +41,9 @@ extension HTTP2SessionState {
         return false
     }
 
-    /// Receives everything that has arrived, in at most ``receives`` steps; returns whether any bytes were received.
-    @discardableResult
-    mutating func receiveAll(from bytes: inout ByteStream) -> Bool {
-        var count = 0
-        while count < Self.receives, receive(from: &bytes) {
-            count += 1
-            if !mayHaveArrived { break }
-        }
-        return count > 0
+    /// Receives everything that has arrived, in at most ``receives`` steps.
+    mutating func receiveAll(from bytes: inout ByteStream) {
+        for _ in 0..<Self.receives { guard receive(from: &bytes) else { break } }
     }
 
     private mutating func read(_ bytes: UnsafeRawBufferPointer) {

@@ -243,11 +243,7 @@ extension HTTP2Stream {
                 let limit = isForHead ? ReceiveBuffer.headSize : WideMemory.size
                 var hasReceived = false
                 let direct = place.receiveBody(into: space) {
-                    // After a single receive, calls whose heads have arrived would often wait again for their bodies.
-                    hasReceived =
-                        state.isAlone
-                        ? state.receive(from: &connection.stream, upTo: limit)
-                        : state.receiveAll(from: &connection.stream)
+                    hasReceived = state.receive(from: &connection.stream, upTo: limit)
                 }
                 if direct > 0 { recordTaken(direct, from: place, &state) }
                 let count = take(from: place)
