@@ -334,6 +334,8 @@ static inline int rp_open(const char *path, int flags) { return open(path, flags
 /// Locks the file for this open file description; fails at once with EWOULDBLOCK if another has the lock.
 static inline int rp_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
 
+static inline int rp_unlock(int descriptor) { return flock(descriptor, LOCK_UN); }
+
 /// Returns the time of the last change of a file in seconds since 1970.
 static inline int64_t rp_modified(const struct stat *status) { return (int64_t)status->st_mtime; }
 

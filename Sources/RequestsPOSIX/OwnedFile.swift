@@ -12,6 +12,11 @@ package final class OwnedFile: Sendable {
         self.descriptor = descriptor
     }
 
+    deinit {
+        // Closing does not suffice: a forked child shares the lock until it ends or runs another program.
+        _ = rp_unlock(descriptor.number)
+    }
+
     /// Opens the file at `path`; returns nil if it does not exist.
     ///
     /// - Throws: `FileError.locked` if another value has it.

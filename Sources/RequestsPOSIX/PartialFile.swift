@@ -12,6 +12,11 @@ package final class PartialFile: Sendable {
         self.descriptor = descriptor
     }
 
+    deinit {
+        // Closing does not suffice: a forked child shares the lock until it ends or runs another program.
+        _ = rp_unlock(descriptor.number)
+    }
+
     /// Opens the file at `path`, readable by its owner only (0600); returns nil if it does not exist and `creating` is
     /// false.
     package static func open(_ path: String, creating: Bool) throws(FileError) -> PartialFile? {

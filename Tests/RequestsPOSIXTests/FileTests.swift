@@ -84,6 +84,26 @@ struct FileTests {
         #expect(stat("/dev/null", &status) == 0 && rp_is_regular(&status) == 0)
     }
 
+    @Test("a partial file is unlocked when it is closed, although a forked child still has its descriptor")
+    func unlocks() throws {
+        let path = folder.path(of: "a")
+        var copies: [Int32] = []
+        defer { for copy in copies { close(copy) } }
+        let file = try #require(try PartialFile.open(path, creating: true))
+        try withExtendedLifetime(file) {
+            // A duplicate shares the lock, as the descriptor of a child does.
+            var (own, other) = (stat(), stat())
+            #expect(stat(path, &own) == 0)
+            for number in Int32(0)..<1_024 where fstat(number, &other) == 0 && other.st_ino == own.st_ino {
+                copies.append(dup(number))
+            }
+            #expect(copies.count >= 1)
+            #expect(throws: FileError.locked(path: path)) { try PartialFile.open(path, creating: true) }
+        }
+        _ = consume file
+        #expect(try PartialFile.open(path, creating: true) != nil)
+    }
+
     @Test("a symbolic link to a file, or to nothing, is replaced")
     func ontoLink() throws {
         try folder.write([1], to: "target")
