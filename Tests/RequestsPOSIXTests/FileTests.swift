@@ -90,7 +90,7 @@ struct FileTests {
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
         let file = try #require(try PartialFile.open(path, creating: true))
-        try withExtendedLifetime(file) {
+        withExtendedLifetime(file) {
             // A duplicate shares the lock, as the descriptor of a child does.
             var (own, other) = (stat(), stat())
             #expect(stat(path, &own) == 0)
