@@ -5,16 +5,11 @@ import CRequestsPOSIX
 /// While it exists, no other `OwnedFile` can open the file, in this process or another (flock).
 package final class OwnedFile: Sendable {
     private let path: String
-    private let descriptor: Descriptor
+    private let descriptor: LockedDescriptor
 
-    private init(_ path: String, _ descriptor: consuming Descriptor) {
+    private init(_ path: String, _ descriptor: consuming LockedDescriptor) {
         self.path = path
         self.descriptor = descriptor
-    }
-
-    deinit {
-        // Closing does not suffice: a forked child shares the lock until it ends or runs another program.
-        _ = rp_unlock(descriptor.number)
     }
 
     /// Opens the file at `path`; returns nil if it does not exist.
@@ -22,7 +17,7 @@ package final class OwnedFile: Sendable {
     /// - Throws: `FileError.locked` if another value has it.
     package static func open(_ path: String) throws(FileError) -> OwnedFile? {
         do throws(FileError) {
-            return OwnedFile(path, try Descriptor.openLocked(path, rp_open_reading))
+            return OwnedFile(path, try LockedDescriptor.open(path, rp_open_reading))
         } catch .system(let error, _) where error.isNotFound {
             return nil
         }

@@ -5,16 +5,11 @@ import CRequestsPOSIX
 /// While it is open, no other `PartialFile` can open its path, in this process or another (flock).
 package final class PartialFile: Sendable {
     package let path: String
-    private let descriptor: Descriptor
+    private let descriptor: LockedDescriptor
 
-    private init(_ path: String, _ descriptor: consuming Descriptor) {
+    private init(_ path: String, _ descriptor: consuming LockedDescriptor) {
         self.path = path
         self.descriptor = descriptor
-    }
-
-    deinit {
-        // Closing does not suffice: a forked child shares the lock until it ends or runs another program.
-        _ = rp_unlock(descriptor.number)
     }
 
     /// Opens the file at `path`, readable by its owner only (0600); returns nil if it does not exist and `creating` is
@@ -22,7 +17,7 @@ package final class PartialFile: Sendable {
     package static func open(_ path: String, creating: Bool) throws(FileError) -> PartialFile? {
         let flags = creating ? rp_open_appending | rp_open_if_missing : rp_open_appending
         do throws(FileError) {
-            return PartialFile(path, try Descriptor.openLocked(path, flags))
+            return PartialFile(path, try LockedDescriptor.open(path, flags))
         } catch .system(let error, _) where error.isNotFound && !creating {
             return nil
         }
