@@ -186,14 +186,23 @@ struct HTTP2NegotiationTests {
         await eventually { executor.connections.open == 1 }
     }
 
-    @Test("a request is also sent again with HTTP/1.1 if GOAWAY requires that", .rows("H-21"))
-    func requiredHTTP1ByGoAway() async throws {
+    /// Returns a peer that selects HTTP/2, notes the first request and calls `react`, and serves HTTP/1.1 otherwise.
+    private static func peer(
+        reacting react: @escaping @Sendable (HTTP2Script, StreamSlot, borrowing ScriptedPeer.Line) -> Void
+    ) throws -> ScriptedPeer {
         let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
-        let peer = try ScriptedPeer(securedWith: context) { line, _, peer in
+        return try ScriptedPeer(securedWith: context) { line, _, peer in
             guard line.tls.negotiation?.applicationProtocol == "h2" else { return line.serve(peer) }
             let script = HTTP2Script(HTTP2Limits())
             guard let request = script.request(on: line) else { return }
             peer.note("HTTP/2 \(request.head.method)")
+            react(script, request.slot, line)
+        }
+    }
+
+    @Test("a request is also sent again with HTTP/1.1 if GOAWAY requires that", .rows("H-21"))
+    func requiredHTTP1ByGoAway() async throws {
+        let peer = try Self.peer { script, _, line in
             script.send(on: line) { $0.goAway(lastStream: 0, .http11Required) }
             line.waitForEnd()
         }
@@ -209,16 +218,11 @@ struct HTTP2NegotiationTests {
         "a request that GOAWAY with HTTP_1_1_REQUIRED does not exclude is sent again only after a reset with that code",
         .rows("H-21"), arguments: [false, true])
     func requiredHTTP1Gracefully(resets: Bool) async throws {
-        let context = try Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] }
-        let peer = try ScriptedPeer(securedWith: context) { line, _, peer in
-            guard line.tls.negotiation?.applicationProtocol == "h2" else { return line.serve(peer) }
-            let script = HTTP2Script(HTTP2Limits())
-            guard let request = script.request(on: line) else { return }
-            peer.note("HTTP/2 \(request.head.method)")
+        let peer = try Self.peer { script, slot, line in
             // The server may still act on all streams.
             script.send(on: line) { $0.goAway(lastStream: .largest, .http11Required) }
             guard resets else { return }
-            script.reset(request.slot, .http11Required, on: line)
+            script.reset(slot, .http11Required, on: line)
             line.waitForEnd()
         }
         let executor = try Self.executor()
