@@ -16,6 +16,9 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     /// The number of times that work has ended.
     var endings: Int { state.withLock { $0.endings } }
 
+    /// The number of calls that wait for work to end.
+    var waitingCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
+
     /// Begins the work unless it is in progress, and returns whether it did; the caller must then call
     /// ``end(_:with:)``.
     func lead(_ key: Key) -> Bool {

@@ -42,6 +42,8 @@ public struct Coalescing: Middleware {
     }
 
     private let exchanges = SingleFlight<Key, Result<RawResponse, RequestError>>()
+    /// The number of calls that wait for the response to an identical request.
+    var waitingCount: Int { exchanges.waitingCount }
 
     /// Creates the middleware.
     public init() {}

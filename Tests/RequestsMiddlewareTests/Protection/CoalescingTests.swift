@@ -1,8 +1,9 @@
 @_spi(Lock) import Requests
-import RequestsMiddleware
 import RequestsMock
 import TestSupport
 import Testing
+
+@testable import RequestsMiddleware
 
 @Suite("Coalescing", .tags(.concurrent), .serialized, .timeLimit(.minutes(10)))
 struct CoalescingTests {
@@ -30,35 +31,20 @@ struct CoalescingTests {
         return request
     }
 
-    /// Counts the calls that have reached the middleware behind it.
-    private final class Arrivals: Sendable {
-        private let count = Lock(0)
-
-        func counting(before executor: some RequestExecutor) -> any RequestExecutor {
-            executor.intercepting { [self] request, next in
-                count.withLock { $0 += 1 }
-                return try await next.execute(request)
-            }
-        }
-
-        /// Waits until `total` calls have arrived, and have had the time to join an exchange.
-        func wait(for total: Int) async {
-            while count.withLock({ $0 }) < total { await Task.yield() }
-            await CoalescingTests.settle()
-        }
+    /// Waits until `total` calls have reached `mock` or wait for the response to another one.
+    private static func wait(for total: Int, of coalescing: Coalescing, before mock: MockExecutor) async {
+        while mock.recordedCount + coalescing.waitingCount < total { await Task.yield() }
     }
-
-    private static func settle() async { for _ in 0..<200 { await Task.yield() } }
 
     @Test("identical requests at the same time are sent once, and all receive the response")
     func identical() async throws {
         let gate = Gate()
-        let (mock, arrivals) = (gate.executor, Arrivals())
-        let executor = arrivals.counting(before: mock.coalescing())
+        let (mock, coalescing) = (gate.executor, Coalescing())
+        let executor = mock.intercepted(by: coalescing)
         let tasks = (0..<40).map { number in
             Task { try await executor.execute(Self.request("/\(number % 2)", number % 4 < 2 ? "a" : "b")) }
         }
-        await arrivals.wait(for: 40)
+        await Self.wait(for: 40, of: coalescing, before: mock)
         gate.isOpen.withLock { $0 = true }
         for (number, task) in tasks.enumerated() {
             let body = try #require(try await task.value.body.data)
@@ -73,11 +59,11 @@ struct CoalescingTests {
     @Test("identical requests of different spans are sent once, with one span's context")
     func traced() async throws {
         let gate = Gate()
-        let (mock, arrivals) = (gate.executor, Arrivals())
-        let executor = arrivals.counting(before: mock.coalescing())
+        let (mock, coalescing) = (gate.executor, Coalescing())
+        let executor = mock.intercepted(by: coalescing)
             .observing(.calls, by: RequestTracing { _ in })
         let tasks = (0..<20).map { _ in Task { try await executor.execute(Self.request()) } }
-        await arrivals.wait(for: 20)
+        await Self.wait(for: 20, of: coalescing, before: mock)
         gate.isOpen.withLock { $0 = true }
         for task in tasks { #expect(try await task.value.status == 200) }
         #expect(mock.recordedCount == 1 && mock.recordedRequests.first?.header.contains("traceparent") == true)
@@ -86,8 +72,8 @@ struct CoalescingTests {
     @Test("requests that have middleware of their own are sent once if they are identical behind it", .rows("HT-22"))
     func ownMiddleware() async throws {
         let gate = Gate()
-        let (mock, arrivals) = (gate.executor, Arrivals())
-        let executor = arrivals.counting(before: mock.coalescing())
+        let (mock, coalescing) = (gate.executor, Coalescing())
+        let executor = mock.intercepted(by: coalescing)
         let api = AnonymousRequestProvider("http://e.com")
         let tasks = (0..<8).map { number in
             let request = api.get(.text, from: "/0").intercepting { request, next in
@@ -97,7 +83,7 @@ struct CoalescingTests {
             }
             return Task { try await executor.perform(request) }
         }
-        await arrivals.wait(for: 8)
+        await Self.wait(for: 8, of: coalescing, before: mock)
         gate.isOpen.withLock { $0 = true }
         for task in tasks { #expect(try await task.value == "body of /0") }
         #expect(mock.recordedCount == 2)
@@ -114,13 +100,13 @@ struct CoalescingTests {
             redirect.body = [.bytes(body)]
             return redirect
         }
-        let arrivals = Arrivals()
-        let executor = arrivals.counting(before: mock.coalescing())
+        let coalescing = Coalescing()
+        let executor = mock.intercepted(by: coalescing)
         let request = AnonymousRequestProvider("http://e.com").get(.text, from: "/")
         let call = Task { try await executor.perform(request) }
-        await arrivals.wait(for: 1)
+        await Self.wait(for: 1, of: coalescing, before: mock)
         let exchange = Task { try await executor.execute(request.prepared()) }
-        await arrivals.wait(for: 2)
+        await Self.wait(for: 2, of: coalescing, before: mock)
         isOpen.withLock { $0 = true }
         #expect(try await call.value == "next")
         #expect(try await exchange.value.body.data == body)
@@ -129,8 +115,8 @@ struct CoalescingTests {
     @Test("requests that differ in anything that is sent, or that are not GET or HEAD, are sent each")
     func different() async throws {
         let gate = Gate()
-        let mock = gate.executor
-        let executor = mock.coalescing()
+        let (mock, coalescing) = (gate.executor, Coalescing())
+        let executor = mock.intercepted(by: coalescing)
         var requests = try [Self.request(), Self.request("/x"), Self.request("/", "a"), Self.request("/", "b")]
         for change in [
             { $0.method = .head }, { $0.method = .post }, { $0.method = .post }, { $0.delivery = .streamed },
@@ -143,7 +129,7 @@ struct CoalescingTests {
             requests.append(request)
         }
         let tasks = requests.map { request in Task { try? await executor.execute(request) } }
-        for _ in 0..<20 { await Self.settle() }
+        await Self.wait(for: requests.count, of: coalescing, before: mock)
         gate.isOpen.withLock { $0 = true }
         for task in tasks { _ = await task.value }
         #expect(mock.recordedCount == requests.count, "\(mock.recordedRequests)")
@@ -152,21 +138,20 @@ struct CoalescingTests {
     @Test("all calls fail with the error of the exchange, but a cancelled call does not end the others")
     func failures() async throws {
         let gate = Gate()
-        let (mock, arrivals) = (gate.executor, Arrivals())
-        let executor = arrivals.counting(before: mock.coalescing())
+        let (mock, coalescing) = (gate.executor, Coalescing())
+        let executor = mock.intercepted(by: coalescing)
         let first = Task { try await executor.execute(Self.request()) }
         while mock.recordedCount < 1 { await Task.yield() }
         let others = (0..<5).map { _ in Task { try await executor.execute(Self.request()) } }
-        await arrivals.wait(for: 6)
+        await Self.wait(for: 6, of: coalescing, before: mock)
         others[4].cancel()
         first.cancel()
         let errors = [await first.result, await others[4].result].map { result -> RequestError.Reason? in
             if case .failure(let error as RequestError) = result { error.reason } else { nil }
         }
         #expect(errors == [.cancelled, .cancelled])
-        while mock.recordedCount < 2 { await Task.yield() }
-        // The other calls join the second exchange before it ends.
-        await Self.settle()
+        // One of the four other calls begins the second exchange, and the rest join it.
+        await Self.wait(for: 5, of: coalescing, before: mock)
         gate.isOpen.withLock { $0 = true }
         for other in others.dropLast() { #expect(try await other.value.status == 200) }
         #expect(mock.recordedCount == 2)
@@ -176,10 +161,9 @@ struct CoalescingTests {
             while !release.withLock({ $0 }) { await Task.yield() }
             throw RequestError(.connectionLost)
         }
-        let failures = Arrivals()
-        let coalescing = failures.counting(before: failing.coalescing())
-        let tasks = (0..<5).map { _ in Task { try await coalescing.execute(Self.request()) } }
-        await failures.wait(for: 5)
+        let failingExecutor = failing.intercepted(by: coalescing)
+        let tasks = (0..<5).map { _ in Task { try await failingExecutor.execute(Self.request()) } }
+        await Self.wait(for: 5, of: coalescing, before: failing)
         release.withLock { $0 = true }
         for task in tasks { await #expect(throws: RequestError.self) { try await task.value } }
         #expect(failing.recordedCount == 1)
